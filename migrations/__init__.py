@@ -1,0 +1,3 @@
+"""Alembic environment: each revision applies one file of sql/schema."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""One revision per file of sql/schema."""
+
+from __future__ import annotations

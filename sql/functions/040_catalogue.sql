@@ -1,0 +1,231 @@
+-- The catalogue: what holds for every tool row, and ingestion in one call.
+
+create or replace function tool_rag._lock_catalogue() returns void
+language sql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+    -- A row lock rather than an advisory one: it also fails a transaction in repeatable read that
+    -- could not see what another one has committed (SQLSTATE 40001), instead of deriving from it.
+    update tool_rag.catalogue_state set version = version + 1
+$$;
+comment on function tool_rag._lock_catalogue() is
+'Lets one transaction at a time edit catalogue or access, until it ends. Searches never wait.';
+
+create or replace function tool_rag._is_action(p_annotations jsonb) returns boolean
+language sql immutable parallel safe
+return (p_annotations -> 'readOnlyHint') is distinct from 'true'::jsonb
+    or (p_annotations -> 'destructiveHint') is not distinct from 'true'::jsonb;
+comment on function tool_rag._is_action(jsonb) is
+'Whether MCP annotations make a tool an action: all but what is declared read-only, as the '
+'protocol''s defaults have it.';
+
+create or replace function tool_rag._content_hash(
+    p_title text, p_description text, p_input_schema jsonb, p_output_schema jsonb,
+    p_annotations jsonb
+) returns bytea
+language sql immutable parallel safe
+return sha256(convert_to(
+    jsonb_build_array(
+        p_title, p_description, p_input_schema, p_output_schema, p_annotations
+    )::text,
+    'UTF8'
+));
+comment on function tool_rag._content_hash(text, text, jsonb, jsonb, jsonb) is
+'SHA-256 of a definition; jsonb''s text form is canonical.';
+
+create or replace function tool_rag._estimate_tokens(
+    p_name text, p_description text, p_input_schema jsonb
+) returns int
+language sql immutable parallel safe
+return ceil(length(p_name || p_description || p_input_schema::text) / 4.0)::int;
+comment on function tool_rag._estimate_tokens(text, text, jsonb) is
+'Estimated tokens of a definition (name, description, schema) in a model''s prompt.';
+
+create or replace function tool_rag.upsert_tools(payload jsonb)
+returns table (server text, added int, changed int, unchanged int, removed int)
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_exports jsonb := case jsonb_typeof(payload)
+        when 'array' then payload else jsonb_build_array(payload)
+    end;
+    v_export jsonb;
+    v_number bigint;
+    v_path text;
+    v_problem record;
+    v_server_id int;
+    v_total int;
+begin
+    perform tool_rag._lock_catalogue();
+    for v_export, v_number in
+        select e.value, e.ordinality - 1
+        from jsonb_array_elements(v_exports) with ordinality e
+    loop
+        v_path := case jsonb_typeof(payload)
+            when 'array' then format('payload[%s]', v_number) else 'payload'
+        end;
+        if jsonb_typeof(v_export) is distinct from 'object'
+            or jsonb_typeof(v_export -> 'server') is distinct from 'string'
+            or v_export ->> 'server' = ''
+            or jsonb_typeof(v_export -> 'tools') is distinct from 'array'
+        then
+            raise exception '% is not an export of tools', v_path using
+                errcode = 'invalid_parameter_value',
+                hint = 'Pass {"server": "name", "tools": [{"name": ..., "description": ..., '
+                    '"input_schema": {...}}, ...]} or an array of such objects.';
+        end if;
+
+        select t.ordinality - 1 as position, c.key, c.expected into v_problem
+        from jsonb_array_elements(v_export -> 'tools') with ordinality t
+        cross join lateral (values
+            ('', 'object', t.value, true),
+            ('.name', 'string', t.value -> 'name', true),
+            ('.title', 'string', t.value -> 'title', false),
+            ('.description', 'string', t.value -> 'description', false),
+            ('.input_schema', 'object', t.value -> 'input_schema', false),
+            ('.output_schema', 'object', t.value -> 'output_schema', false),
+            ('.annotations', 'object', t.value -> 'annotations', false),
+            ('.is_action', 'boolean', t.value -> 'is_action', false),
+            ('.identity_parameters', 'array', t.value -> 'identity_parameters', false)
+        ) c (key, expected, value, required)
+        where coalesce(nullif(jsonb_typeof(c.value), 'null'), case when c.required then '' end)
+            <> c.expected
+        order by t.ordinality
+        limit 1;
+        if found then
+            raise exception '%.tools[%]% is not of type %', v_path, v_problem.position,
+                v_problem.key, v_problem.expected
+                using errcode = 'invalid_parameter_value',
+                hint = 'Correct this value; nothing was changed.';
+        end if;
+
+        select t.value ->> 'name' as name, min(t.ordinality) - 1 as first,
+            max(t.ordinality) - 1 as last
+        into v_problem
+        from jsonb_array_elements(v_export -> 'tools') with ordinality t
+        group by t.value ->> 'name'
+        having count(*) > 1
+        order by min(t.ordinality)
+        limit 1;
+        if found then
+            raise exception '%.tools[%] and tools[%] have the same name, "%"', v_path,
+                v_problem.first, v_problem.last, v_problem.name
+                using errcode = 'unique_violation',
+                hint = 'A server''s tools have distinct names; nothing was changed.';
+        end if;
+
+        select s.server_id into v_server_id
+        from tool_rag.server s
+        where s.name = v_export ->> 'server';
+        if not found then
+            insert into tool_rag.server (name, title, description)
+            values (v_export ->> 'server', v_export ->> 'title', v_export ->> 'description')
+            returning server_id into v_server_id;
+        else
+            -- Where the export says nothing, what an admin wrote stays.
+            update tool_rag.server s
+            set title = coalesce(v_export ->> 'title', s.title),
+                description = coalesce(v_export ->> 'description', s.description),
+                updated_at = now()
+            where s.server_id = v_server_id
+                and (coalesce(v_export ->> 'title', s.title),
+                    coalesce(v_export ->> 'description', s.description))
+                is distinct from (s.title, s.description);
+        end if;
+
+        upsert_tools.server := v_export ->> 'server';
+        v_total := jsonb_array_length(v_export -> 'tools');
+
+        delete from tool_rag.tool t
+        where t.server_id = v_server_id
+            and t.name not in (
+                select e.value ->> 'name' from jsonb_array_elements(v_export -> 'tools') e
+            );
+        get diagnostics removed = row_count;
+
+        update tool_rag.tool t
+        set title = i.title,
+            description = i.description,
+            input_schema = i.input_schema,
+            output_schema = i.output_schema,
+            annotations = i.annotations,
+            is_action = case
+                when i.is_action is not null then i.is_action
+                when i.content_hash = t.content_hash then t.is_action
+                else tool_rag._is_action(i.annotations)
+            end,
+            identity_parameters = coalesce(i.identity_parameters, t.identity_parameters)
+        from tool_rag._read_tools(v_export -> 'tools') i
+        where t.server_id = v_server_id
+            and t.name = i.name
+            and (
+                t.content_hash <> i.content_hash
+                or t.is_action <> i.is_action
+                or t.identity_parameters <> i.identity_parameters
+            );
+        get diagnostics changed = row_count;
+
+        insert into tool_rag.tool (
+            server_id, name, title, description, input_schema, output_schema, annotations,
+            is_action, identity_parameters
+        )
+        select
+            v_server_id, i.name, i.title, i.description, i.input_schema, i.output_schema,
+            i.annotations, i.is_action, coalesce(i.identity_parameters, '{}')
+        from tool_rag._read_tools(v_export -> 'tools') i
+        where not exists (
+            select from tool_rag.tool t where t.server_id = v_server_id and t.name = i.name
+        )
+        order by i.position;
+        get diagnostics added = row_count;
+
+        unchanged := v_total - changed - added;
+        return next;
+    end loop;
+end
+$$;
+comment on function tool_rag.upsert_tools(jsonb) is
+'Makes each named server''s tools equal to an export: {"server", "title", "description", "tools": '
+'[{"name", "title", "description", "input_schema", "output_schema", "annotations", "is_action", '
+'"identity_parameters"}]}, or an array of these. All or nothing; unchanged tools are not touched.';
+
+create or replace function tool_rag._read_tools(p_tools jsonb)
+returns table (
+    "position" bigint, name text, title text, description text, input_schema jsonb,
+    output_schema jsonb, annotations jsonb, is_action boolean, identity_parameters text[],
+    content_hash bytea
+)
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+    select
+        r.*,
+        tool_rag._content_hash(
+            r.title, r.description, r.input_schema, r.output_schema, r.annotations
+        )
+    from (
+        select
+            e.ordinality,
+            e.value ->> 'name',
+            e.value ->> 'title',
+            coalesce(e.value ->> 'description', ''),
+            coalesce(
+                nullif(e.value -> 'input_schema', 'null'),
+                '{"type": "object", "properties": {}}'
+            ),
+            nullif(e.value -> 'output_schema', 'null'),
+            coalesce(nullif(e.value -> 'annotations', 'null'), '{}'),
+            (e.value ->> 'is_action')::boolean,
+            case when jsonb_typeof(e.value -> 'identity_parameters') = 'array' then (
+                select coalesce(array_agg(p order by o), '{}')
+                from jsonb_array_elements_text(e.value -> 'identity_parameters')
+                    with ordinality p (p, o)
+            ) end
+        from jsonb_array_elements(p_tools) with ordinality e
+    ) r (
+        "position", name, title, description, input_schema, output_schema, annotations,
+        is_action, identity_parameters
+    )
+$$;
+comment on function tool_rag._read_tools(jsonb) is 'The tools of an export as rows.';

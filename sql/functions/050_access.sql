@@ -1,0 +1,350 @@
+-- Access: who may see which tool. Everything that returns tools asks role_tool.
+
+create or replace function tool_rag._matches(p_pattern text, p_name text) returns boolean
+language sql immutable parallel safe
+return p_name like replace(
+    replace(replace(replace(p_pattern, '\', '\\'), '%', '\%'), '_', '\_'), '*', '%'
+);
+comment on function tool_rag._matches(text, text) is
+'Whether a name fits a pattern in which "*" is any run of characters and all else itself.';
+
+create or replace function tool_rag._descendants(p_role_ids int[]) returns int[]
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+    with recursive descendant (role_id) as (
+        select unnest(p_role_ids)
+        union
+        select p.role_id from descendant d join tool_rag.role_parent p on p.parent_id = d.role_id
+    )
+    select coalesce(array_agg(role_id order by role_id), '{}') from descendant
+$$;
+comment on function tool_rag._descendants(int[]) is 'Roles and all that inherit from them.';
+
+create or replace function tool_rag._expand_access(p_role_ids int[], p_tool_ids int[])
+returns table (
+    role_id int, tool_id int, server_id int, grant_id int, allow_until timestamptz,
+    deny_until timestamptz
+)
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+    -- Null stands for all of them.
+    with recursive ancestor (role_id, ancestor_id) as (
+        select r.role_id, r.role_id
+        from tool_rag.role r
+        where p_role_ids is null or r.role_id = any(p_role_ids)
+        union
+        select a.role_id, p.parent_id
+        from ancestor a
+        join tool_rag.role_parent p on p.role_id = a.ancestor_id
+    )
+    select
+        a.role_id,
+        t.tool_id,
+        t.server_id,
+        (array_agg(g.grant_id order by g.valid_until desc, g.grant_id)
+            filter (where g.effect = 'allow'))[1],
+        coalesce(max(g.valid_until) filter (where g.effect = 'allow'), '-infinity'),
+        coalesce(max(g.valid_until) filter (where g.effect = 'deny'), '-infinity')
+    from ancestor a
+    join tool_rag.grant_rule g on g.role_id = a.ancestor_id
+    join tool_rag.server s on s.enabled and tool_rag._matches(g.server_pattern, s.name)
+    join tool_rag.tool t
+        on t.server_id = s.server_id and t.enabled and tool_rag._matches(g.tool_pattern, t.name)
+    where p_tool_ids is null or t.tool_id = any(p_tool_ids)
+    group by a.role_id, t.tool_id, t.server_id
+$$;
+comment on function tool_rag._expand_access(int[], int[]) is
+'What role_tool holds, computed from the rules, for some roles and tools (null: all).';
+
+create or replace function tool_rag._refresh_access(p_role_ids int[], p_tool_ids int[]) returns void
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+set jit = off
+as $$
+begin
+    with wanted as materialized (
+        select * from tool_rag._expand_access(p_role_ids, p_tool_ids)
+    ),
+    gone as (
+        delete from tool_rag.role_tool h
+        where (p_role_ids is null or h.role_id = any(p_role_ids))
+            and (p_tool_ids is null or h.tool_id = any(p_tool_ids))
+            and not exists (
+                select from wanted w where w.role_id = h.role_id and w.tool_id = h.tool_id
+            )
+    )
+    insert into tool_rag.role_tool as h (
+        role_id, tool_id, server_id, grant_id, allow_until, deny_until
+    )
+    select w.role_id, w.tool_id, w.server_id, w.grant_id, w.allow_until, w.deny_until
+    from wanted w
+    on conflict (role_id, tool_id) do update
+    set server_id = excluded.server_id,
+        grant_id = excluded.grant_id,
+        allow_until = excluded.allow_until,
+        deny_until = excluded.deny_until
+    where (h.server_id, h.grant_id, h.allow_until, h.deny_until)
+        is distinct from
+        (excluded.server_id, excluded.grant_id, excluded.allow_until, excluded.deny_until);
+end
+$$;
+comment on function tool_rag._refresh_access(int[], int[]) is
+'Makes role_tool equal to the rules for some roles and tools (null: all).';
+
+create or replace function tool_rag._role_ids(p_roles text[]) returns int[]
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+    -- A role that does not exist permits nothing, and neither does an empty or missing list.
+    select coalesce(array_agg(r.role_id order by r.role_id), '{}')
+    from tool_rag.role r
+    where r.name = any(coalesce(
+        p_roles,
+        regexp_split_to_array(current_setting('tool_rag.roles', true), '\s*,\s*')
+    ))
+$$;
+comment on function tool_rag._role_ids(text[]) is
+'The roles that a caller holds: those named, or with null those of the setting tool_rag.roles.';
+
+create or replace function tool_rag._permitted(p_role_ids int[], p_server_ids int[])
+returns table (tool_id int, grant_id int)
+language sql stable parallel safe
+as $$
+    select r.tool_id, min(r.grant_id) filter (where r.allow_until > statement_timestamp())
+    from tool_rag.role_tool r
+    where r.role_id = any(p_role_ids) and (p_server_ids is null or r.server_id = any(p_server_ids))
+    group by r.tool_id
+    having max(r.allow_until) > statement_timestamp()
+        and max(r.deny_until) <= statement_timestamp()
+$$;
+comment on function tool_rag._permitted(int[], int[]) is
+'The tools that roles together may see now, of some servers (null: all), each with a grant: an '
+'allow of any role holds and a deny of none does. Without a SET clause so that it is inlined; '
+'every name in it is qualified or of pg_catalog.';
+
+create or replace function tool_rag._find_role(p_name text) returns int
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_role_id int;
+begin
+    select r.role_id into v_role_id from tool_rag.role r where r.name = p_name;
+    if not found then
+        raise exception 'role "%" does not exist', p_name using
+            errcode = 'undefined_object',
+            hint = 'Create it: select tool_rag.add_role(''name''), or: tool-rag roles add NAME.';
+    end if;
+    return v_role_id;
+end
+$$;
+comment on function tool_rag._find_role(text) is 'A role''s id, or an error that says how to make it.';
+
+create or replace function tool_rag.add_role(
+    name text, parents text[] default '{}', description text default null
+) returns boolean
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_role_id int;
+    v_new boolean := false;
+begin
+    if coalesce(add_role.name, '') = '' then
+        raise exception 'a role needs a name' using errcode = 'invalid_parameter_value';
+    end if;
+    perform tool_rag._lock_catalogue();
+    select r.role_id into v_role_id from tool_rag.role r where r.name = add_role.name;
+    if not found then
+        insert into tool_rag.role (name, description)
+        values (add_role.name, add_role.description)
+        returning role_id into v_role_id;
+        v_new := true;
+    elsif add_role.description is not null then
+        update tool_rag.role r set description = add_role.description where r.role_id = v_role_id;
+    end if;
+    insert into tool_rag.role_parent (role_id, parent_id)
+    select v_role_id, tool_rag._find_role(parent)
+    from unnest(coalesce(add_role.parents, '{}')) parent
+    on conflict do nothing;
+    return v_new;
+end
+$$;
+comment on function tool_rag.add_role(text, text[], text) is
+'Creates a role, or adds parents to one that exists; true where it is new.';
+
+create or replace function tool_rag.remove_role(name text) returns void
+language sql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+    delete from tool_rag.role where role_id = tool_rag._find_role(remove_role.name)
+$$;
+comment on function tool_rag.remove_role(text) is 'Removes a role, its rules and its inheritance.';
+
+create or replace function tool_rag.grant_tools(
+    role text, server_pattern text, tool_pattern text default '*', effect text default 'allow',
+    valid_until timestamptz default null
+) returns int
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if grant_tools.effect is null or grant_tools.effect not in ('allow', 'deny') then
+        raise exception 'effect is % instead of allow or deny',
+            coalesce(quote_literal(grant_tools.effect), 'null')
+            using errcode = 'invalid_parameter_value';
+    end if;
+    if coalesce(grant_tools.server_pattern, '') in ('') or grant_tools.server_pattern ~ '/'
+        or coalesce(grant_tools.tool_pattern, '') = ''
+    then
+        raise exception 'a rule needs a pattern of server names without "/" and one of tool names'
+            using errcode = 'invalid_parameter_value',
+            hint = '"*" stands for any run of characters: ''github'', ''get_*''.';
+    end if;
+    perform tool_rag._lock_catalogue();
+    insert into tool_rag.grant_rule as g (role_id, server_pattern, tool_pattern, effect, valid_until)
+    values (
+        tool_rag._find_role(grant_tools.role), grant_tools.server_pattern,
+        grant_tools.tool_pattern, grant_tools.effect, coalesce(grant_tools.valid_until, 'infinity')
+    )
+    on conflict on constraint grant_rule_key do update set valid_until = excluded.valid_until
+    where g.valid_until <> excluded.valid_until;
+    return (
+        select count(*)
+        from tool_rag.tool t
+        join tool_rag.server s on s.server_id = t.server_id
+        where tool_rag._matches(grant_tools.server_pattern, s.name)
+            and tool_rag._matches(grant_tools.tool_pattern, t.name)
+    );
+end
+$$;
+comment on function tool_rag.grant_tools(text, text, text, text, timestamptz) is
+'Adds a rule, or changes its end where the same rule stands already; returns how many tools of '
+'today''s catalogue its patterns fit. A valid deny wins over any allow.';
+
+create or replace function tool_rag.revoke_tools(
+    role text, server_pattern text, tool_pattern text default '*', effect text default null
+) returns int
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_count int;
+begin
+    perform tool_rag._lock_catalogue();
+    delete from tool_rag.grant_rule g
+    where g.role_id = tool_rag._find_role(revoke_tools.role)
+        and g.server_pattern = revoke_tools.server_pattern
+        and g.tool_pattern = revoke_tools.tool_pattern
+        and (revoke_tools.effect is null or g.effect = revoke_tools.effect);
+    get diagnostics v_count = row_count;
+    return v_count;
+end
+$$;
+comment on function tool_rag.revoke_tools(text, text, text, text) is
+'Removes the rules with exactly these patterns (of one effect, or with null of both); returns how '
+'many. To take single tools out of a wider grant, add a deny.';
+
+create or replace function tool_rag.permitted_tools(roles text[] default null)
+returns table (server text, name text, title text, description text, is_action boolean, tokens int)
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+    select s.name, t.name, t.title, t.description, t.is_action, t.token_count
+    from tool_rag._permitted(tool_rag._role_ids(permitted_tools.roles), null) p
+    join tool_rag.tool t on t.tool_id = p.tool_id
+    join tool_rag.server s on s.server_id = t.server_id
+    order by s.name collate "C", t.name collate "C"
+$$;
+comment on function tool_rag.permitted_tools(text[]) is
+'Every tool that roles may see now; with null the session''s own roles.';
+
+create or replace function tool_rag.explain_access(role text, server text, tool text)
+returns table (
+    permitted boolean, reason text, rule_role text, server_pattern text, tool_pattern text,
+    effect text, valid_until timestamptz, valid boolean
+)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_role_id int := tool_rag._find_role(explain_access.role);
+    v_tool record;
+    v_allow record;
+    v_deny record;
+    v_permitted boolean;
+    v_reason text;
+begin
+    select t.enabled, s.enabled as server_enabled into v_tool
+    from tool_rag.tool t
+    join tool_rag.server s on s.server_id = t.server_id
+    where s.name = explain_access.server and t.name = explain_access.tool;
+    if not found then
+        raise exception 'tool "%/%" does not exist', explain_access.server, explain_access.tool
+            using errcode = 'undefined_object', hint = 'List them: tool-rag tools list.';
+    end if;
+
+    select r.* into v_deny
+    from tool_rag._rules_on(v_role_id, explain_access.server, explain_access.tool) r
+    where r.effect = 'deny' and r.valid
+    order by r.valid_until desc, r.grant_id limit 1;
+    select r.* into v_allow
+    from tool_rag._rules_on(v_role_id, explain_access.server, explain_access.tool) r
+    where r.effect = 'allow'
+    order by r.valid desc, r.valid_until desc, r.grant_id limit 1;
+
+    v_permitted := v_tool.enabled and v_tool.server_enabled
+        and v_deny.grant_id is null and coalesce(v_allow.valid, false);
+    v_reason := case
+        when not v_tool.server_enabled then 'the server is disabled'
+        when not v_tool.enabled then 'the tool is disabled'
+        when v_deny.grant_id is not null then format(
+            'denied to %s by %s/%s', v_deny.rule_role, v_deny.server_pattern, v_deny.tool_pattern
+        )
+        when v_allow.grant_id is null then 'no rule of this role or its parents allows it'
+        when not v_allow.valid then format(
+            'the grant %s/%s to %s ended %s', v_allow.server_pattern, v_allow.tool_pattern,
+            v_allow.rule_role, v_allow.valid_until
+        )
+        else format(
+            'allowed to %s by %s/%s', v_allow.rule_role, v_allow.server_pattern,
+            v_allow.tool_pattern
+        )
+    end;
+    return query
+    select v_permitted, v_reason, r.rule_role, r.server_pattern, r.tool_pattern, r.effect,
+        r.valid_until, r.valid
+    from (select) one
+    left join tool_rag._rules_on(v_role_id, explain_access.server, explain_access.tool) r on true
+    order by r.effect desc, r.valid desc, r.valid_until desc, r.grant_id;
+end
+$$;
+comment on function tool_rag.explain_access(text, text, text) is
+'Why a role may or may not see a tool: the verdict, and beside it every rule of the role and its '
+'parents that fits the tool, denies first. For admins: it tells what exists.';
+
+create or replace function tool_rag._rules_on(p_role_id int, p_server text, p_tool text)
+returns table (
+    grant_id int, rule_role text, server_pattern text, tool_pattern text, effect text,
+    valid_until timestamptz, valid boolean
+)
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+    with recursive ancestor (role_id) as (
+        select p_role_id
+        union
+        select p.parent_id from ancestor a join tool_rag.role_parent p on p.role_id = a.role_id
+    )
+    select g.grant_id, r.name, g.server_pattern, g.tool_pattern, g.effect, g.valid_until,
+        g.valid_until > statement_timestamp()
+    from ancestor a
+    join tool_rag.role r on r.role_id = a.role_id
+    join tool_rag.grant_rule g on g.role_id = a.role_id
+    where tool_rag._matches(g.server_pattern, p_server) and tool_rag._matches(g.tool_pattern, p_tool)
+$$;
+comment on function tool_rag._rules_on(int, text, text) is
+'The rules of a role and its ancestors that fit a tool.';

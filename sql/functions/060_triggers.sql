@@ -1,0 +1,302 @@
+-- Triggers: every edit, also by plain SQL, leaves index, statistics and access exact at its end.
+
+create or replace function tool_rag._before_edit() returns trigger
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform tool_rag._lock_catalogue();
+    return null;
+end
+$$;
+comment on function tool_rag._before_edit() is 'Orders edits: see _lock_catalogue.';
+
+create or replace function tool_rag._before_tool_write() returns trigger
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    new.is_action := coalesce(new.is_action, tool_rag._is_action(new.annotations));
+    new.content_hash := tool_rag._content_hash(
+        new.title, new.description, new.input_schema, new.output_schema, new.annotations
+    );
+    new.token_count := tool_rag._estimate_tokens(new.name, new.description, new.input_schema);
+    new.updated_at := now();
+    return new;
+end
+$$;
+comment on function tool_rag._before_tool_write() is 'Fills the derived columns of a tool.';
+
+create or replace function tool_rag._after_tool_insert() returns trigger
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_ids int[];
+begin
+    select array_agg(tool_id order by tool_id) into v_ids from new_tool;
+    if v_ids is not null then
+        perform tool_rag._index_tools(v_ids);
+        perform tool_rag._refresh_access(null, v_ids);
+    end if;
+    return null;
+end
+$$;
+comment on function tool_rag._after_tool_insert() is 'Indexes new tools and applies the rules.';
+
+create or replace function tool_rag._after_tool_update() returns trigger
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_text int[];
+    v_access int[];
+begin
+    select
+        array_agg(n.tool_id order by n.tool_id) filter (
+            where (n.name, n.title, n.description, n.input_schema, n.server_id)
+                is distinct from (o.name, o.title, o.description, o.input_schema, o.server_id)
+        ),
+        array_agg(n.tool_id order by n.tool_id) filter (
+            where (n.name, n.enabled, n.server_id)
+                is distinct from (o.name, o.enabled, o.server_id)
+        )
+    into v_text, v_access
+    from new_tool n
+    join old_tool o on o.tool_id = n.tool_id;
+    if v_text is not null then
+        perform tool_rag._index_tools(v_text);
+    end if;
+    if v_access is not null then
+        perform tool_rag._refresh_access(null, v_access);
+    end if;
+    return null;
+end
+$$;
+comment on function tool_rag._after_tool_update() is
+'Indexes tools whose texts changed, and applies the rules where a name or state did.';
+
+create or replace function tool_rag._after_tool_delete() returns trigger
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_ids int[];
+begin
+    select array_agg(tool_id) into v_ids from old_tool;
+    if v_ids is not null then
+        perform tool_rag._unindex_lexemes(v_ids);
+    end if;
+    return null;
+end
+$$;
+comment on function tool_rag._after_tool_delete() is
+'Takes removed tools out of the index; vectors and access go by foreign key.';
+
+create or replace function tool_rag._after_tool_truncate() returns trigger
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    truncate tool_rag.posting, tool_rag.document, tool_rag.lexeme;
+    update tool_rag.catalogue_state set document_count = 0, total_length = 0;
+    return null;
+end
+$$;
+comment on function tool_rag._after_tool_truncate() is 'Empties the index with the tools.';
+
+create or replace function tool_rag._after_server_update() returns trigger
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_named int[];
+    v_changed int[];
+begin
+    select
+        array_agg(t.tool_id order by t.tool_id) filter (where n.name <> o.name),
+        array_agg(t.tool_id order by t.tool_id)
+    into v_named, v_changed
+    from new_server n
+    join old_server o on o.server_id = n.server_id
+    join tool_rag.tool t on t.server_id = n.server_id
+    where (n.name, n.enabled) is distinct from (o.name, o.enabled);
+    if v_named is not null then
+        perform tool_rag._index_tools(v_named);
+    end if;
+    if v_changed is not null then
+        perform tool_rag._refresh_access(null, v_changed);
+    end if;
+    return null;
+end
+$$;
+comment on function tool_rag._after_server_update() is
+'A server''s name is among its tools'' texts and in patterns; its state decides what is seen.';
+
+create or replace function tool_rag._before_role_parent_write() returns trigger
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if new.parent_id = any(tool_rag._descendants(array[new.role_id])) then
+        raise exception 'role "%" cannot inherit from "%", which inherits from it',
+            (select name from tool_rag.role where role_id = new.role_id),
+            (select name from tool_rag.role where role_id = new.parent_id)
+            using errcode = 'invalid_parameter_value',
+            hint = 'Inheritance is without cycles.';
+    end if;
+    return new;
+end
+$$;
+comment on function tool_rag._before_role_parent_write() is 'Refuses cycles of inheritance.';
+
+create or replace function tool_rag._after_role_parent_change() returns trigger
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_ids int[];
+begin
+    if tg_op = 'TRUNCATE' then
+        perform tool_rag._refresh_access(null, null);
+        return null;
+    end if;
+    select array_agg(distinct role_id) into v_ids from changed;
+    if v_ids is not null then
+        perform tool_rag._refresh_access(tool_rag._descendants(v_ids), null);
+    end if;
+    return null;
+end
+$$;
+comment on function tool_rag._after_role_parent_change() is
+'Applies the rules to roles whose parents changed, and to their heirs.';
+
+create or replace function tool_rag._after_grant_rule_change() returns trigger
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_role_ids int[];
+    v_tool_ids int[];
+begin
+    if tg_op = 'TRUNCATE' then
+        perform tool_rag._refresh_access(null, null);
+        return null;
+    end if;
+    select array_agg(distinct role_id) into v_role_ids from changed;
+    if v_role_ids is not null then
+        select coalesce(array_agg(t.tool_id), '{}') into v_tool_ids
+        from tool_rag.tool t
+        join tool_rag.server s on s.server_id = t.server_id
+        where exists (
+            select
+            from changed c
+            where tool_rag._matches(c.server_pattern, s.name)
+                and tool_rag._matches(c.tool_pattern, t.name)
+        );
+        perform tool_rag._refresh_access(tool_rag._descendants(v_role_ids), v_tool_ids);
+    end if;
+    return null;
+end
+$$;
+comment on function tool_rag._after_grant_rule_change() is
+'Applies changed rules to the tools that they fit, for their roles and the heirs of these.';
+
+create or replace function tool_rag._after_ranking_setting_update() returns trigger
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if exists (
+        select
+        from new_setting n, old_setting o
+        where to_jsonb(n) - '{bm25_k1,bm25_b}'::text[] <> to_jsonb(o) - '{bm25_k1,bm25_b}'::text[]
+    ) then
+        perform tool_rag.reindex_tools();
+    end if;
+    return null;
+end
+$$;
+comment on function tool_rag._after_ranking_setting_update() is
+'Indexes the catalogue anew by changed settings.';
+
+create or replace trigger tool_before_edit
+before insert or update or delete or truncate on tool_rag.tool
+for each statement execute function tool_rag._before_edit();
+create or replace trigger tool_before_write
+before insert or update on tool_rag.tool
+for each row execute function tool_rag._before_tool_write();
+create or replace trigger tool_after_insert
+after insert on tool_rag.tool referencing new table as new_tool
+for each statement execute function tool_rag._after_tool_insert();
+create or replace trigger tool_after_update
+after update on tool_rag.tool referencing new table as new_tool old table as old_tool
+for each statement execute function tool_rag._after_tool_update();
+create or replace trigger tool_after_delete
+after delete on tool_rag.tool referencing old table as old_tool
+for each statement execute function tool_rag._after_tool_delete();
+create or replace trigger tool_after_truncate
+after truncate on tool_rag.tool
+for each statement execute function tool_rag._after_tool_truncate();
+
+create or replace trigger server_before_edit
+before insert or update or delete or truncate on tool_rag.server
+for each statement execute function tool_rag._before_edit();
+create or replace trigger server_after_update
+after update on tool_rag.server referencing new table as new_server old table as old_server
+for each statement execute function tool_rag._after_server_update();
+
+create or replace trigger role_before_edit
+before insert or update or delete or truncate on tool_rag.role
+for each statement execute function tool_rag._before_edit();
+
+create or replace trigger role_parent_before_edit
+before insert or update or delete or truncate on tool_rag.role_parent
+for each statement execute function tool_rag._before_edit();
+create or replace trigger role_parent_before_write
+before insert or update on tool_rag.role_parent
+for each row execute function tool_rag._before_role_parent_write();
+create or replace trigger role_parent_after_insert
+after insert on tool_rag.role_parent referencing new table as changed
+for each statement execute function tool_rag._after_role_parent_change();
+-- What an update took away and what it brought are two changes.
+create or replace trigger role_parent_after_update_old
+after update on tool_rag.role_parent referencing old table as changed
+for each statement execute function tool_rag._after_role_parent_change();
+create or replace trigger role_parent_after_update_new
+after update on tool_rag.role_parent referencing new table as changed
+for each statement execute function tool_rag._after_role_parent_change();
+create or replace trigger role_parent_after_delete
+after delete on tool_rag.role_parent referencing old table as changed
+for each statement execute function tool_rag._after_role_parent_change();
+create or replace trigger role_parent_after_truncate
+after truncate on tool_rag.role_parent
+for each statement execute function tool_rag._after_role_parent_change();
+
+create or replace trigger grant_rule_before_edit
+before insert or update or delete or truncate on tool_rag.grant_rule
+for each statement execute function tool_rag._before_edit();
+create or replace trigger grant_rule_after_insert
+after insert on tool_rag.grant_rule referencing new table as changed
+for each statement execute function tool_rag._after_grant_rule_change();
+-- What an update took away and what it brought are two changes.
+create or replace trigger grant_rule_after_update_old
+after update on tool_rag.grant_rule referencing old table as changed
+for each statement execute function tool_rag._after_grant_rule_change();
+create or replace trigger grant_rule_after_update_new
+after update on tool_rag.grant_rule referencing new table as changed
+for each statement execute function tool_rag._after_grant_rule_change();
+create or replace trigger grant_rule_after_delete
+after delete on tool_rag.grant_rule referencing old table as changed
+for each statement execute function tool_rag._after_grant_rule_change();
+create or replace trigger grant_rule_after_truncate
+after truncate on tool_rag.grant_rule
+for each statement execute function tool_rag._after_grant_rule_change();
+
+create or replace trigger ranking_setting_before_edit
+before update on tool_rag.ranking_setting
+for each statement execute function tool_rag._before_edit();
+create or replace trigger ranking_setting_after_update
+after update on tool_rag.ranking_setting referencing new table as new_setting
+old table as old_setting
+for each statement execute function tool_rag._after_ranking_setting_update();

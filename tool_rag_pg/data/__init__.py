@@ -1,0 +1,3 @@
+"""Data that ships with the package."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Quality, measured: data sets, metrics, reports."""
+
+from __future__ import annotations
