@@ -26,6 +26,26 @@ $$;
 comment on function tool_rag._query_lexemes(text) is
 'The request''s lexemes that stand in any tool, rarest first, with their BM25 idf.';
 
+create or replace function tool_rag._query_words(p_query text)
+returns table (word text, lexeme_id int)
+language sql stable parallel safe rows 10
+set search_path = pg_catalog, pg_temp
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_seqscan = off
+as $$
+    select min(w.word), l.lexeme_id
+    from tool_rag.ranking_setting r
+    cross join lateral regexp_split_to_table(
+        left(tool_rag._lexical_text(p_query), 2000), ' +'
+    ) w (word)
+    cross join lateral unnest(tsvector_to_array(to_tsvector(r.text_search_config, w.word))) q (lexeme)
+    join tool_rag.lexeme l on l.lexeme = q.lexeme
+    group by l.lexeme_id
+$$;
+comment on function tool_rag._query_words(text) is
+'The request''s words, as written but for case, that stand in any tool, each with its lexeme.';
+
 create or replace function tool_rag._rank_lexical_few(
     p_query text, p_tool_ids int[], p_limit int
 ) returns table (tool_id int, score float8)
@@ -72,7 +92,7 @@ comment on function tool_rag._rank_lexical_few(text, int[], int) is
 'The lexical arm over given tools: BM25, exact.';
 
 create or replace function tool_rag._rank_lexical_many(
-    p_query text, p_role_ids int[], p_server_ids int[], p_limit int, p_budget int
+    p_query text, p_role_ids int[], p_server_ids int[], p_limit int
 ) returns table (tool_id int, score float8)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -82,6 +102,9 @@ set enable_mergejoin = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
+declare
+    -- Postings that may be read to propose candidates.
+    v_budget constant int := 16000;
 begin
     return query
     -- The rarest lexemes, up to a budget of postings, propose candidates; the common ones, whose
@@ -90,7 +113,7 @@ begin
     with query as materialized (
         select q.lexeme_id, q.weight,
             sum(q.document_frequency) over (order by q.document_frequency, q.lexeme_id)
-                <= p_budget
+                <= v_budget
             or row_number() over (order by q.document_frequency, q.lexeme_id) = 1 as proposes
         from tool_rag._query_lexemes(p_query) q
     ),
@@ -117,7 +140,7 @@ begin
             select max(r.allow_until) > statement_timestamp()
                 and max(r.deny_until) <= statement_timestamp()
             from tool_rag.role_tool r
-            where r.role_id = any(p_role_ids) and r.tool_id = c.tool_id
+            where r.tool_id = c.tool_id and r.role_id = any(p_role_ids)
                 and (p_server_ids is null or r.server_id = any(p_server_ids))
         )
         limit 3 * p_limit
@@ -135,9 +158,9 @@ begin
     limit p_limit;
 end
 $$;
-comment on function tool_rag._rank_lexical_many(text, int[], int[], int, int) is
+comment on function tool_rag._rank_lexical_many(text, int[], int[], int) is
 'The lexical arm for a caller who sees many tools: BM25 over candidates that the rarest lexemes '
-'propose (p_budget: postings that may be read for it).';
+'propose.';
 
 create or replace function tool_rag._rank_vectors_few(
     p_embedding @extschema:vector@.halfvec, p_model_id int, p_tool_ids int[], p_limit int
@@ -181,9 +204,13 @@ set hnsw.ef_search = 200
 set hnsw.iterative_scan = strict_order
 set hnsw.max_scan_tuples = 40000
 as $$
+declare
+    v_tool_ids int[];
+    v_scores float8[];
 begin
-    return query
-    select n.tool_id, -n.distance
+    select array_agg(n.tool_id order by n.distance, n.tool_id),
+        array_agg(-n.distance order by n.distance, n.tool_id)
+    into v_tool_ids, v_scores
     from (
         select v.tool_id,
             v.embedding::@extschema:vector@.halfvec(256)
@@ -194,14 +221,25 @@ begin
                 select max(r.allow_until) > statement_timestamp()
                     and max(r.deny_until) <= statement_timestamp()
                 from tool_rag.role_tool r
-                where r.role_id = any(p_role_ids) and r.tool_id = v.tool_id
+                where r.tool_id = v.tool_id and r.role_id = any(p_role_ids)
                     and (p_server_ids is null or r.server_id = any(p_server_ids))
             )
         order by v.embedding::@extschema:vector@.halfvec(256)
             operator(@extschema:vector@.<#>) p_embedding
         limit p_limit
-    ) n
-    order by n.distance, n.tool_id;
+    ) n;
+    if cardinality(v_tool_ids) = p_limit or p_embedding is null then
+        return query select * from unnest(v_tool_ids, v_scores);
+    else
+        -- The scan gave up, as when one role's denies leave little of another's grants.
+        return query
+        select f.*
+        from tool_rag._rank_vectors_few(
+            p_embedding, 1,
+            array(select p.tool_id from tool_rag._permitted(p_role_ids, p_server_ids) p),
+            p_limit
+        ) f;
+    end if;
 end
 $$;
 comment on function tool_rag._rank_vectors_many(@extschema:vector@.halfvec, int[], int[], int) is

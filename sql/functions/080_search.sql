@@ -1,4 +1,67 @@
--- The search: one statement from a request and roles to a shortlist that says why.
+-- The search: from a request and roles to a shortlist that says why.
+
+create or replace function tool_rag._check_search(
+    p_query text, p_k int, p_context text[], p_conversation text, p_token_budget int,
+    p_min_relevance real, p_options jsonb
+) returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_unknown text;
+begin
+    if coalesce(p_query, '') !~ '[^[:space:]]' then
+        raise exception 'the query is empty' using
+            errcode = 'invalid_parameter_value',
+            hint = 'Pass the request in the user''s own words.';
+    elsif length(p_query) > 20000 then
+        raise exception 'the query has % characters; at most 20000 are taken', length(p_query)
+            using errcode = 'invalid_parameter_value',
+            hint = 'Pass the request itself, without the documents that come with it.';
+    elsif p_k is null or p_k < 1 or p_k > 1000 then
+        raise exception 'k is % instead of 1 to 1000', coalesce(p_k::text, 'null') using
+            errcode = 'invalid_parameter_value',
+            hint = 'k is the number of tools to return; 5 to 10 serve most models.';
+    elsif p_options is null or jsonb_typeof(p_options) <> 'object' then
+        raise exception 'options is not a JSON object' using
+            errcode = 'invalid_parameter_value',
+            hint = 'Leave it out, or pass for example ''{"exact": true}''.';
+    end if;
+    select key into v_unknown
+    from jsonb_object_keys(p_options) key
+    where key not in ('exact', 'rrf_k', 'words_weight', 'meaning_weight')
+    order by key
+    limit 1;
+    if v_unknown is not null then
+        raise exception 'options has no "%"', v_unknown using
+            errcode = 'invalid_parameter_value',
+            hint = 'It takes exact, rrf_k, words_weight and meaning_weight.';
+    end if;
+    if p_options ? 'exact' and jsonb_typeof(p_options -> 'exact') <> 'boolean' then
+        raise exception 'options.exact is not true or false' using
+            errcode = 'invalid_parameter_value';
+    end if;
+    select key into v_unknown
+    from jsonb_each(p_options) o (key, value)
+    where key <> 'exact'
+        and case jsonb_typeof(value) when 'number' then value::numeric not between 0 and 1000 else true end
+    order by key
+    limit 1;
+    if v_unknown is not null then
+        raise exception 'options.% is not a number from 0 to 1000', v_unknown using
+            errcode = 'invalid_parameter_value';
+    end if;
+    if cardinality(p_context) > 0 or p_conversation is not null or p_token_budget is not null
+        or p_min_relevance is not null
+    then
+        raise exception 'context, conversation, token_budget and min_relevance are not built yet'
+            using errcode = 'feature_not_supported',
+            hint = 'Leave them out; see CHANGELOG.md for what this version does.';
+    end if;
+end
+$$;
+comment on function tool_rag._check_search(text, int, text[], text, int, real, jsonb) is
+'Refuses arguments of a search that can''t be meant, each with a hint.';
 
 create or replace function tool_rag.search_tools(
     query text,
@@ -15,7 +78,7 @@ create or replace function tool_rag.search_tools(
     rank int, server text, name text, title text, description text, input_schema jsonb,
     is_action boolean, relevance real, score real, tokens int, reason text, explain jsonb
 )
-language plpgsql stable parallel restricted
+language plpgsql stable parallel restricted rows 10
 set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_hashjoin = off
@@ -25,25 +88,33 @@ set enable_bitmapscan = off
 as $$
 #variable_conflict use_column
 declare
-    -- From so many permitted tools on, the indexes propose; below, every permitted tool is scored.
+    -- A caller who sees at most so many tools has every one scored; for one who sees more, the
+    -- indexes propose.
     v_few constant int := 3000;
+    v_depth constant int := greatest(100, search_tools.k);
+    v_rrf_k constant float8 := coalesce((search_tools.options ->> 'rrf_k')::float8, 10);
+    v_words_weight constant float8
+        := coalesce((search_tools.options ->> 'words_weight')::float8, 1);
+    v_meaning_weight constant float8
+        := coalesce((search_tools.options ->> 'meaning_weight')::float8, 1);
     v_role_ids int[];
     v_server_ids int[];
     v_tool_ids int[];
     v_many boolean;
-    v_depth int := greatest(100, search_tools.k);
-    v_rrf_k float8 := coalesce((options ->> 'rrf_k')::float8, 10);
     v_vector @extschema:vector@.halfvec;
 begin
-    if coalesce(btrim(search_tools.query), '') = '' then
-        raise exception 'the query is empty' using
-            errcode = 'invalid_parameter_value',
-            hint = 'Pass the request in the user''s own words.';
+    perform tool_rag._check_search(
+        search_tools.query, search_tools.k, search_tools.context, search_tools.conversation,
+        search_tools.token_budget, search_tools.min_relevance, search_tools.options
+    );
+    if @extschema:vector@.vector_dims(search_tools.embedding) <> 256 then
+        raise exception 'the embedding has % dimensions, the model "built-in" has 256',
+            @extschema:vector@.vector_dims(search_tools.embedding)
+            using errcode = 'data_exception',
+            hint = 'Leave it out and the query is embedded here.';
     end if;
+
     v_role_ids := tool_rag._role_ids(search_tools.roles);
-    if cardinality(v_role_ids) = 0 then
-        return;
-    end if;
     if search_tools.servers is not null then
         select coalesce(array_agg(s.server_id), '{}') into v_server_ids
         from tool_rag.server s
@@ -51,7 +122,7 @@ begin
             select from unnest(search_tools.servers) p where tool_rag._matches(p, s.name)
         );
     end if;
-    v_many := (
+    v_many := not coalesce((search_tools.options -> 'exact')::boolean, false) and (
         select count(*) > v_few
         from (
             select
@@ -64,53 +135,126 @@ begin
         ) p
     );
     if not v_many then
-        select coalesce(array_agg(p.tool_id), '{}') into v_tool_ids
-        from tool_rag._permitted(v_role_ids, v_server_ids) p;
+        v_tool_ids := array(
+            select p.tool_id from tool_rag._permitted(v_role_ids, v_server_ids) p
+        );
         if v_tool_ids = '{}' then
             return;
         end if;
     end if;
-    v_vector := tool_rag.embed(search_tools.query);
+    v_vector := coalesce(
+        search_tools.embedding::@extschema:vector@.halfvec, tool_rag.embed(search_tools.query)
+    );
 
+    -- From here on one statement. An arm without a match ranks nothing.
     return query
-    with arm as materialized (
-        select 'words' as arm, a.tool_id, a.score,
-            row_number() over (order by a.score desc, a.tool_id) as place
+    with word_arm as materialized (
+        select a.tool_id, a.score, row_number() over (order by a.score desc, a.tool_id) as place
         from (
-            select * from tool_rag._rank_lexical_few(search_tools.query, v_tool_ids, v_depth)
+            select f.*
+            from tool_rag._rank_lexical_few(search_tools.query, v_tool_ids, v_depth) f
             where not v_many
             union all
-            select * from tool_rag._rank_lexical_many(
-                search_tools.query, v_role_ids, v_server_ids, v_depth, 16000
-            )
-            where v_many
-        ) a
-        union all
-        select 'meaning', a.tool_id, a.score,
-            row_number() over (order by a.score desc, a.tool_id)
-        from (
-            select * from tool_rag._rank_vectors_few(v_vector, 1, v_tool_ids, v_depth)
-            where not v_many
-            union all
-            select * from tool_rag._rank_vectors_many(v_vector, v_role_ids, v_server_ids, v_depth)
+            select m.*
+            from tool_rag._rank_lexical_many(
+                search_tools.query, v_role_ids, v_server_ids, v_depth
+            ) m
             where v_many
         ) a
     ),
+    meaning_arm as materialized (
+        select a.tool_id, a.score, row_number() over (order by a.score desc, a.tool_id) as place
+        from (
+            select f.*
+            from tool_rag._rank_vectors_few(v_vector, 1, v_tool_ids, v_depth) f
+            where not v_many
+            union all
+            select m.*
+            from tool_rag._rank_vectors_many(v_vector, v_role_ids, v_server_ids, v_depth) m
+            where v_many
+        ) a
+    ),
+    -- Reciprocal rank fusion (Cormack, Clarke and Buettcher 2009).
     fused as materialized (
-        select a.tool_id, sum(1 / (v_rrf_k + a.place)) as score
-        from arm a
+        select a.tool_id, sum(a.weight / (v_rrf_k + a.place)) as score, max(a.meaning) as meaning
+        from (
+            select tool_id, place, v_words_weight as weight, null::float8 as meaning from word_arm
+            union all
+            select tool_id, place, v_meaning_weight, score from meaning_arm
+        ) a
+        where a.weight > 0
         group by a.tool_id
-        order by 2 desc, 1
+        order by 2 desc, 3 desc nulls last, 1
         limit search_tools.k
+    ),
+    placed as materialized (
+        select row_number() over (order by f.score desc, f.meaning desc nulls last, f.tool_id) as rank, f.*
+        from fused f
+    ),
+    query_word as materialized (
+        select w.lexeme_id, w.word from tool_rag._query_words(search_tools.query) w
     )
     select
-        row_number() over (order by f.score desc, f.tool_id)::int,
-        s.name, t.name, t.title, t.description, t.input_schema, t.is_action,
-        null::real, f.score::real, t.token_count, null::text,
-        (select jsonb_object_agg(a.arm, jsonb_build_object('rank', a.place, 'score', round(a.score::numeric, 4))) from arm a where a.tool_id = f.tool_id)
-    from fused f
-    join tool_rag.tool t on t.tool_id = f.tool_id
+        p.rank::int, s.name, t.name, t.title, t.description, t.input_schema, t.is_action,
+        greatest(m.similarity, 0)::real, p.score::real, t.token_count,
+        concat_ws(
+            '; ',
+            'words: ' || w.words,
+            'meaning: ' || to_char(m.similarity, 'FM0.00'),
+            g.words
+        ),
+        jsonb_strip_nulls(jsonb_build_object(
+            'words', case when wa.place is not null then jsonb_build_object(
+                'rank', wa.place, 'score', round(wa.score::numeric, 4), 'matched', w.list
+            ) end,
+            'meaning', case when ma.place is not null then jsonb_build_object(
+                'rank', ma.place, 'score', round(m.similarity::numeric, 4)
+            ) end,
+            'grant', g.rule
+        ))
+    from placed p
+    join tool_rag.tool t on t.tool_id = p.tool_id
     join tool_rag.server s on s.server_id = t.server_id
-    order by 1;
+    cross join tool_rag.ranking_setting r
+    left join word_arm wa on wa.tool_id = p.tool_id
+    left join meaning_arm ma on ma.tool_id = p.tool_id
+    cross join lateral (
+        select ma.score / nullif(
+            r.full_vector_weight + r.short_vector_weight + r.name_vector_weight, 0
+        ) as similarity
+    ) m
+    cross join lateral (
+        select string_agg(q.word, ', ' order by q.word) as words,
+            jsonb_agg(q.word order by q.word) as list
+        from query_word q
+        join tool_rag.posting o on o.lexeme_id = q.lexeme_id and o.tool_id = p.tool_id
+    ) w
+    -- The rows of role_tool decide once more, and name the rule.
+    join lateral (
+        select
+            format('allowed to %s by %s/%s', o.name, a.server_pattern, a.tool_pattern) as words,
+            jsonb_build_object(
+                'role', o.name, 'rule', a.server_pattern || '/' || a.tool_pattern,
+                'valid_until', nullif(a.valid_until, 'infinity')
+            ) as rule
+        from (
+            select min(h.grant_id) filter (where h.allow_until > statement_timestamp()) as grant_id
+            from tool_rag.role_tool h
+            where h.tool_id = p.tool_id and h.role_id = any(v_role_ids)
+            having max(h.allow_until) > statement_timestamp()
+                and max(h.deny_until) <= statement_timestamp()
+        ) h
+        join tool_rag.grant_rule a on a.grant_id = h.grant_id
+        join tool_rag.role o on o.role_id = a.role_id
+    ) g on true
+    order by p.rank;
 end
 $$;
+comment on function tool_rag.search_tools(
+    text, text[], int, @extschema:vector@.vector, text[], text, text[], int, real, jsonb
+) is
+'The tools that serve a request, best first, among those that the caller''s roles may see (null: '
+'the roles of the setting tool_rag.roles). k: how many; servers: only of servers that fit these '
+'patterns; embedding: the built-in model''s vector of the query where the caller has it already; '
+'options: {"exact": true} scores every permitted tool, "rrf_k", "words_weight" and '
+'"meaning_weight" change the fusion. reason and explain say why a tool is there.';
