@@ -36,31 +36,36 @@ comment on function tool_rag._word_pieces(text) is
 'Greedy longest-match word pieces of one word (Wu et al. 2016); empty when any part is unknown.';
 
 create or replace function tool_rag.embed(text text) returns @extschema:vector@.halfvec
-language sql stable parallel safe strict
+language plpgsql stable parallel safe strict
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 set enable_hashjoin = off
 set enable_mergejoin = off
 set enable_seqscan = off
 as $$
+begin
     -- A request needs no more words than this, and a text of any length costs no more.
-    with word as materialized (
-        select w.word, p.embedding
-        from (select word from tool_rag._words(left(embed.text, 10000)) word limit 1000) w
-        left join tool_rag.word_piece p on p.piece = w.word
-    ),
-    piece as (
-        select embedding from word where embedding is not null
-        union all
-        select p.embedding
-        from word
-        cross join unnest(tool_rag._word_pieces(word.word)) u (piece)
-        join tool_rag.word_piece p on p.piece = u.piece
-        where word.embedding is null
-    )
-    select @extschema:vector@.l2_normalize(
-        @extschema:vector@.avg(embedding::@extschema:vector@.vector)
-    )::@extschema:vector@.halfvec
-    from piece
+    return (
+        with word as materialized (
+            select w.word, p.embedding
+            from (select word from tool_rag._words(left(embed.text, 10000)) word limit 1000) w
+            left join tool_rag.word_piece p on p.piece = w.word
+        ),
+        piece as (
+            select embedding from word where embedding is not null
+            union all
+            select p.embedding
+            from word
+            cross join unnest(tool_rag._word_pieces(word.word)) u (piece)
+            join tool_rag.word_piece p on p.piece = u.piece
+            where word.embedding is null
+        )
+        select @extschema:vector@.l2_normalize(
+            @extschema:vector@.avg(embedding::@extschema:vector@.vector)
+        )::@extschema:vector@.halfvec
+        from piece
+    );
+end
 $$;
 comment on function tool_rag.embed(text) is
 'The built-in model''s vector of a text, of length 1; null when no word piece of it is known.';

@@ -109,12 +109,16 @@ as $$
         join (select * from known union all select * from new) l on l.lexeme = f.lexeme
     ),
     document as (
-        insert into tool_rag.document (tool_id, length, lexeme_ids)
+        insert into tool_rag.document (tool_id, length, lexeme_ids, frequencies)
         select
             t.tool_id,
             coalesce(round(sum(o.frequency)), 0)::int,
             coalesce(
                 array_agg(o.lexeme_id order by o.lexeme_id) filter (where o.lexeme_id is not null),
+                '{}'
+            ),
+            coalesce(
+                array_agg(o.frequency order by o.lexeme_id) filter (where o.lexeme_id is not null),
                 '{}'
             )
         from tool_rag.tool t

@@ -1,138 +1,197 @@
--- The arms of a search. Each reads only what the caller may see, by one of two routes:
--- a caller who sees few tools has them all scored (p_tool_ids); for one who sees many, the index
--- proposes tools in order and each is checked against role_tool before it counts. The routes'
--- plans are forced by settings, since a generic plan can't know how much a role sees.
+-- The arms of a search. Each scores only tools that the caller may see: all of them where they are
+-- few, else candidates that the two indexes propose, each checked against role_tool before it
+-- counts. Plans are forced by settings, since a generic plan can't know how much a role sees. All is
+-- written in plpgsql because it keeps its plans, which SQL functions do only from Postgres 18 on.
 
-create or replace function tool_rag._query_lexemes(p_query text)
-returns table (lexeme_id int, lexeme text, document_frequency int, weight float8)
-language sql stable parallel safe rows 10
+create or replace function tool_rag._read_query(
+    p_query text,
+    out lexeme_ids int[], out weights float8[], out frequencies int[], out words text[],
+    out base float8, out slope float8
+)
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_hashjoin = off
 set enable_mergejoin = off
 set enable_seqscan = off
 as $$
-    -- idf as in Lucene, never negative. Bounded: of a very long request the rarest words count.
-    select l.lexeme_id, l.lexeme, l.document_frequency,
-        ln(1 + (s.document_count - l.document_frequency + 0.5) / (l.document_frequency + 0.5))
-    from tool_rag.ranking_setting r
-    cross join tool_rag.catalogue_state s
-    cross join lateral unnest(tsvector_to_array(
-        to_tsvector(r.text_search_config, tool_rag._lexical_text(p_query))
-    )) q (lexeme)
-    join tool_rag.lexeme l on l.lexeme = q.lexeme
-    order by l.document_frequency, l.lexeme_id
-    limit 64
-$$;
-comment on function tool_rag._query_lexemes(text) is
-'The request''s lexemes that stand in any tool, rarest first, with their BM25 idf.';
-
-create or replace function tool_rag._query_words(p_query text)
-returns table (word text, lexeme_id int)
-language sql stable parallel safe rows 10
-set search_path = pg_catalog, pg_temp
-set enable_hashjoin = off
-set enable_mergejoin = off
-set enable_seqscan = off
-as $$
-    select min(w.word), l.lexeme_id
-    from tool_rag.ranking_setting r
-    cross join lateral regexp_split_to_table(
-        left(tool_rag._lexical_text(p_query), 2000), ' +'
-    ) w (word)
-    cross join lateral unnest(tsvector_to_array(to_tsvector(r.text_search_config, w.word))) q (lexeme)
-    join tool_rag.lexeme l on l.lexeme = q.lexeme
-    group by l.lexeme_id
-$$;
-comment on function tool_rag._query_words(text) is
-'The request''s words, as written but for case, that stand in any tool, each with its lexeme.';
-
-create or replace function tool_rag._rank_lexical_few(
-    p_query text, p_tool_ids int[], p_limit int
-) returns table (tool_id int, score float8)
-language sql stable parallel safe
-set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_mergejoin = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-as $$
-    -- BM25 (Robertson and Zaragoza 2009), exact. A rare lexeme's postings are read and reduced to
-    -- the tools; a common one is looked up tool by tool: whichever is shorter.
-    with query as materialized (
-        select q.lexeme_id, q.document_frequency, q.weight
-        from tool_rag._query_lexemes(p_query) q
-    ),
-    setting as materialized (
-        select r.bm25_k1 * (1 - r.bm25_b) as base,
+declare
+    v_text text := btrim(tool_rag._lexical_text(p_query));
+    v_words text[] := string_to_array(v_text, ' ');
+begin
+    select
+        array_agg(q.lexeme_id order by q.document_frequency, q.lexeme_id),
+        array_agg(q.weight order by q.document_frequency, q.lexeme_id),
+        array_agg(q.document_frequency order by q.document_frequency, q.lexeme_id),
+        array_agg(q.word order by q.document_frequency, q.lexeme_id),
+        min(q.base), min(q.slope)
+    into lexeme_ids, weights, frequencies, words, base, slope
+    from (
+        -- idf as in Lucene, never negative.
+        select l.lexeme_id, l.document_frequency,
+            ln(1 + (s.document_count - l.document_frequency + 0.5)
+                / (l.document_frequency + 0.5)) as weight,
+            -- A lexeme's position is that of its word, unless the parser cut the text differently.
+            case when left(v_words[q.positions[1]], 1) = left(q.lexeme, 1)
+                then v_words[q.positions[1]] else q.lexeme
+            end as word,
+            r.bm25_k1 * (1 - r.bm25_b) as base,
             r.bm25_k1 * r.bm25_b * s.document_count / greatest(s.total_length, 1) as slope
-        from tool_rag.ranking_setting r cross join tool_rag.catalogue_state s
-    ),
-    rare as materialized (
-        select p.tool_id, q.weight, p.frequency, p.length
-        from query q
-        join tool_rag.posting p on p.lexeme_id = q.lexeme_id
-        where q.document_frequency <= 2 * cardinality(p_tool_ids)
-    ),
-    hit as (
-        select r.* from rare r join unnest(p_tool_ids) t on t = r.tool_id
-        union all
-        select p.tool_id, q.weight, p.frequency, p.length
-        from query q
-        cross join unnest(p_tool_ids) t
-        join tool_rag.posting p on p.lexeme_id = q.lexeme_id and p.tool_id = t
-        where q.document_frequency > 2 * cardinality(p_tool_ids)
-    )
-    select h.tool_id, sum(h.weight * h.frequency / (h.frequency + s.base + s.slope * h.length))
-    from hit h cross join setting s
-    group by h.tool_id
-    order by 2 desc, 1
-    limit p_limit
+        from tool_rag.ranking_setting r
+        cross join tool_rag.catalogue_state s
+        cross join lateral unnest(to_tsvector(r.text_search_config, v_text)) q
+        join tool_rag.lexeme l on l.lexeme = q.lexeme
+        -- Bounded: of a very long request the rarest words count.
+        order by l.document_frequency, l.lexeme_id
+        limit 64
+    ) q;
+end
 $$;
-comment on function tool_rag._rank_lexical_few(text, int[], int) is
-'The lexical arm over given tools: BM25, exact.';
+comment on function tool_rag._read_query(text) is
+'The request''s lexemes that stand in any tool, rarest first: their ids, BM25 idf, numbers of tools '
+'and words; and the two constants of BM25''s length normalisation.';
 
-create or replace function tool_rag._rank_lexical_many(
-    p_query text, p_role_ids int[], p_server_ids int[], p_limit int
+create or replace function tool_rag._rank_words(
+    p_lexeme_ids int[], p_weights float8[], p_frequencies int[], p_base float8, p_slope float8,
+    p_tool_ids int[], p_limit int
 ) returns table (tool_id int, score float8)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set jit = off
+set plan_cache_mode = force_generic_plan
+set enable_hashjoin = on
+set enable_mergejoin = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+begin
+    -- BM25 (Robertson and Zaragoza 2009), exact, over whichever is shorter: the lexemes' postings,
+    -- or the tools' documents (of some 30 lexemes each).
+    if (select sum(f) from unnest(p_frequencies) f) < 30 * cardinality(p_tool_ids) then
+        return query
+        with hit as materialized (
+            select p.tool_id,
+                q.weight * p.frequency / (p.frequency + p_base + p_slope * p.length) as score
+            from unnest(p_lexeme_ids, p_weights) q (lexeme_id, weight)
+            join tool_rag.posting p on p.lexeme_id = q.lexeme_id
+        )
+        select h.tool_id, sum(h.score)
+        from hit h
+        join unnest(p_tool_ids) t (tool_id) on t.tool_id = h.tool_id
+        group by h.tool_id
+        order by 2 desc, 1
+        limit p_limit;
+    else
+        return query
+        with lexeme as materialized (
+            select d.tool_id, d.length,
+                unnest(d.lexeme_ids) as lexeme_id, unnest(d.frequencies) as frequency
+            from unnest(p_tool_ids) t (tool_id)
+            join tool_rag.document d on d.tool_id = t.tool_id
+        )
+        select l.tool_id,
+            sum(q.weight * l.frequency / (l.frequency + p_base + p_slope * l.length))
+        from lexeme l
+        join unnest(p_lexeme_ids, p_weights) q (lexeme_id, weight) on q.lexeme_id = l.lexeme_id
+        group by l.tool_id
+        order by 2 desc, 1
+        limit p_limit;
+    end if;
+end
+$$;
+comment on function tool_rag._rank_words(
+    int[], float8[], int[], float8, float8, int[], int
+) is
+'The word arm over given tools: BM25, exact.';
+
+create or replace function tool_rag._rank_vectors(
+    p_embedding @extschema:vector@.halfvec, p_model_id int, p_tool_ids int[], p_limit int
+) returns table (tool_id int, score float8)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set jit = off
+set plan_cache_mode = force_generic_plan
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+begin
+    if p_embedding is null then
+        return;
+    end if;
+    -- The distance comes before the grouping, so that no vector is carried along. Where the caller
+    -- sees much of the catalogue, reading all vectors is quicker than to look each one up.
+    if 4 * cardinality(p_tool_ids) > (select document_count from tool_rag.catalogue_state) then
+        return query
+        select d.tool_id, -min(d.distance)
+        from (
+            select v.tool_id, v.embedding operator(@extschema:vector@.<#>) p_embedding as distance
+            from tool_rag.tool_vector v
+            where v.model_id = p_model_id
+                and (v.tool_id in (select unnest(p_tool_ids))) is true
+            offset 0
+        ) d
+        group by d.tool_id
+        order by 2 desc, 1
+        limit p_limit;
+    else
+        return query
+        select d.tool_id, -min(d.distance)
+        from (
+            select v.tool_id, v.embedding operator(@extschema:vector@.<#>) p_embedding as distance
+            from unnest(p_tool_ids) t (tool_id)
+            join tool_rag.tool_vector v on v.model_id = p_model_id and v.tool_id = t.tool_id
+            offset 0
+        ) d
+        group by d.tool_id
+        order by 2 desc, 1
+        limit p_limit;
+    end if;
+end
+$$;
+comment on function tool_rag._rank_vectors(@extschema:vector@.halfvec, int, int[], int) is
+'A vector arm over given tools: the inner product with each tool''s best vector, exact.';
+
+create or replace function tool_rag._propose_by_words(
+    p_lexeme_ids int[], p_weights float8[], p_frequencies int[], p_base float8, p_slope float8,
+    p_role_ids int[], p_server_ids int[], p_limit int
+) returns int[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set jit = off
+set plan_cache_mode = force_generic_plan
 set enable_hashjoin = off
 set enable_mergejoin = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
 declare
-    -- Postings that may be read to propose candidates.
-    v_budget constant int := 16000;
+    -- Postings that may be read.
+    v_budget constant int := 12000;
+    -- How many of the lexemes, rarest first, propose: at least one.
+    v_proposing int := greatest(1, (
+        select count(*)
+        from (
+            select sum(frequency) over (order by place) as total
+            from unnest(p_frequencies) with ordinality f (frequency, place)
+        ) f
+        where f.total <= v_budget
+    ));
 begin
-    return query
-    -- The rarest lexemes, up to a budget of postings, propose candidates; the common ones, whose
-    -- weight is small, are looked up for the best candidates only (the idea of MaxScore; Turtle
-    -- and Flood 1995). No posting list is cut, so a role that sees little is not starved.
-    with query as materialized (
-        select q.lexeme_id, q.weight,
-            sum(q.document_frequency) over (order by q.document_frequency, q.lexeme_id)
-                <= v_budget
-            or row_number() over (order by q.document_frequency, q.lexeme_id) = 1 as proposes
-        from tool_rag._query_lexemes(p_query) q
-    ),
-    setting as materialized (
-        select r.bm25_k1 * (1 - r.bm25_b) as base,
-            r.bm25_k1 * r.bm25_b * s.document_count / greatest(s.total_length, 1) as slope
-        from tool_rag.ranking_setting r cross join tool_rag.catalogue_state s
-    ),
-    proposed as materialized (
-        select p.tool_id,
-            sum(q.weight * p.frequency / (p.frequency + s.base + s.slope * p.length)) as score
-        from setting s
-        cross join query q
-        join tool_rag.posting p on p.lexeme_id = q.lexeme_id
-        where q.proposes
-        group by p.tool_id
-    ),
-    candidate as materialized (
-        select c.tool_id, c.score
+    -- The rarest lexemes, up to the budget, propose; the common ones, whose weight is small, count
+    -- only when the candidates are scored (the idea of MaxScore; Turtle and Flood 1995). No posting
+    -- list is cut, so a role that sees little is not starved.
+    return array(
+        with proposed as materialized (
+            select p.tool_id,
+                sum(q.weight * p.frequency / (p.frequency + p_base + p_slope * p.length)) as score
+            from unnest(p_lexeme_ids[: v_proposing], p_weights[: v_proposing])
+                q (lexeme_id, weight)
+            join tool_rag.posting p on p.lexeme_id = q.lexeme_id
+            group by p.tool_id
+        )
+        select c.tool_id
         from (
             select p.tool_id, p.score from proposed p order by p.score desc, p.tool_id offset 0
         ) c
@@ -143,59 +202,22 @@ begin
             where r.tool_id = c.tool_id and r.role_id = any(p_role_ids)
                 and (p_server_ids is null or r.server_id = any(p_server_ids))
         )
-        limit 3 * p_limit
-    )
-    select c.tool_id, c.score + coalesce(rest.score, 0)
-    from candidate c
-    cross join lateral (
-        select sum(q.weight * p.frequency / (p.frequency + s.base + s.slope * p.length)) as score
-        from setting s
-        cross join query q
-        join tool_rag.posting p on p.lexeme_id = q.lexeme_id and p.tool_id = c.tool_id
-        where not q.proposes
-    ) rest
-    order by 2 desc, 1
-    limit p_limit;
+        limit p_limit
+    );
 end
 $$;
-comment on function tool_rag._rank_lexical_many(text, int[], int[], int) is
-'The lexical arm for a caller who sees many tools: BM25 over candidates that the rarest lexemes '
-'propose.';
+comment on function tool_rag._propose_by_words(
+    int[], float8[], int[], float8, float8, int[], int[], int
+) is
+'Permitted tools whose words promise most, for a caller who sees many.';
 
-create or replace function tool_rag._rank_vectors_few(
-    p_embedding @extschema:vector@.halfvec, p_model_id int, p_tool_ids int[], p_limit int
-) returns table (tool_id int, score float8)
-language sql stable parallel safe
-set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_sort = off
-as $$
-    -- The distance comes before the grouping, so that no vector is carried along.
-    select d.tool_id, -min(d.distance)
-    from (
-        select v.tool_id, v.embedding operator(@extschema:vector@.<#>) p_embedding as distance
-        from unnest(p_tool_ids) t
-        join tool_rag.tool_vector v on v.model_id = p_model_id and v.tool_id = t
-        where p_embedding is not null
-        offset 0
-    ) d
-    group by d.tool_id
-    order by 2 desc, 1
-    limit p_limit
-$$;
-comment on function tool_rag._rank_vectors_few(@extschema:vector@.halfvec, int, int[], int) is
-'A vector arm over given tools: the inner product with each tool''s best vector, exact.';
-
-create or replace function tool_rag._rank_vectors_many(
+create or replace function tool_rag._propose_by_vector(
     p_embedding @extschema:vector@.halfvec, p_role_ids int[], p_server_ids int[], p_limit int
-) returns table (tool_id int, score float8)
+) returns int[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set jit = off
+set plan_cache_mode = force_generic_plan
 set enable_hashjoin = off
 set enable_mergejoin = off
 set enable_seqscan = off
@@ -204,17 +226,9 @@ set hnsw.ef_search = 200
 set hnsw.iterative_scan = strict_order
 set hnsw.max_scan_tuples = 40000
 as $$
-declare
-    v_tool_ids int[];
-    v_scores float8[];
 begin
-    select array_agg(n.tool_id order by n.distance, n.tool_id),
-        array_agg(-n.distance order by n.distance, n.tool_id)
-    into v_tool_ids, v_scores
-    from (
-        select v.tool_id,
-            v.embedding::@extschema:vector@.halfvec(256)
-                operator(@extschema:vector@.<#>) p_embedding as distance
+    return array(
+        select v.tool_id
         from tool_rag.tool_vector v
         where v.model_id = 1
             and (
@@ -227,21 +241,59 @@ begin
         order by v.embedding::@extschema:vector@.halfvec(256)
             operator(@extschema:vector@.<#>) p_embedding
         limit p_limit
-    ) n;
-    if cardinality(v_tool_ids) = p_limit or p_embedding is null then
-        return query select * from unnest(v_tool_ids, v_scores);
-    else
-        -- The scan gave up, as when one role's denies leave little of another's grants.
-        return query
-        select f.*
-        from tool_rag._rank_vectors_few(
-            p_embedding, 1,
-            array(select p.tool_id from tool_rag._permitted(p_role_ids, p_server_ids) p),
-            p_limit
-        ) f;
-    end if;
+    );
 end
 $$;
-comment on function tool_rag._rank_vectors_many(@extschema:vector@.halfvec, int[], int[], int) is
-'The built-in vector arm for a caller who sees many tools: HNSW, scanned on until enough permitted '
-'tools are found.';
+comment on function tool_rag._propose_by_vector(@extschema:vector@.halfvec, int[], int[], int) is
+'Permitted tools nearest by the built-in model, for a caller who sees many: HNSW, scanned on until '
+'enough are found.';
+
+create or replace function tool_rag._candidates(
+    p_lexeme_ids int[], p_weights float8[], p_frequencies int[], p_base float8, p_slope float8,
+    p_embedding @extschema:vector@.halfvec, p_role_ids int[], p_server_ids int[], p_depth int,
+    p_exact boolean
+) returns int[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+declare
+    -- A caller who sees at most so many tools has every one scored.
+    v_few constant int := 3000;
+    v_near int[];
+begin
+    if not p_exact and (
+        select count(*) > v_few
+        from (
+            select
+            from tool_rag.role_tool r
+            where r.role_id = any(p_role_ids)
+                and r.allow_until > statement_timestamp()
+                and r.deny_until <= statement_timestamp()
+                and (p_server_ids is null or r.server_id = any(p_server_ids))
+            limit v_few + 1
+        ) p
+    ) then
+        v_near := tool_rag._propose_by_vector(p_embedding, p_role_ids, p_server_ids, p_depth);
+        -- Fewer mean that the scan gave up, as when one role's denies leave little of another's
+        -- grants: then every permitted tool is scored after all.
+        if p_embedding is null or cardinality(v_near) = p_depth then
+            return array(
+                select unnest(v_near)
+                union
+                select unnest(tool_rag._propose_by_words(
+                    p_lexeme_ids, p_weights, p_frequencies, p_base, p_slope, p_role_ids,
+                    p_server_ids, 2 * p_depth
+                ))
+            );
+        end if;
+    end if;
+    return array(select p.tool_id from tool_rag._permitted(p_role_ids, p_server_ids) p);
+end
+$$;
+comment on function tool_rag._candidates(
+    int[], float8[], int[], float8, float8, @extschema:vector@.halfvec, int[], int[], int, boolean
+) is
+'The permitted tools to score: all where they are few, else those that the indexes propose.';

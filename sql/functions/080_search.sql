@@ -29,13 +29,13 @@ begin
     end if;
     select key into v_unknown
     from jsonb_object_keys(p_options) key
-    where key not in ('exact', 'rrf_k', 'words_weight', 'meaning_weight')
+    where key not in ('exact', 'rrf_k', 'words_weight', 'meaning_weight', 'score_weight')
     order by key
     limit 1;
     if v_unknown is not null then
         raise exception 'options has no "%"', v_unknown using
             errcode = 'invalid_parameter_value',
-            hint = 'It takes exact, rrf_k, words_weight and meaning_weight.';
+            hint = 'It takes exact, rrf_k, words_weight, meaning_weight and score_weight.';
     end if;
     if p_options ? 'exact' and jsonb_typeof(p_options -> 'exact') <> 'boolean' then
         raise exception 'options.exact is not true or false' using
@@ -44,7 +44,9 @@ begin
     select key into v_unknown
     from jsonb_each(p_options) o (key, value)
     where key <> 'exact'
-        and case jsonb_typeof(value) when 'number' then value::numeric not between 0 and 1000 else true end
+        and case jsonb_typeof(value)
+            when 'number' then value::numeric not between 0 and 1000 else true
+        end
     order by key
     limit 1;
     if v_unknown is not null then
@@ -81,6 +83,7 @@ create or replace function tool_rag.search_tools(
 language plpgsql stable parallel restricted rows 10
 set search_path = pg_catalog, pg_temp
 set jit = off
+set plan_cache_mode = force_generic_plan
 set enable_hashjoin = off
 set enable_mergejoin = off
 set enable_seqscan = off
@@ -88,20 +91,19 @@ set enable_bitmapscan = off
 as $$
 #variable_conflict use_column
 declare
-    -- A caller who sees at most so many tools has every one scored; for one who sees more, the
-    -- indexes propose.
-    v_few constant int := 3000;
     v_depth constant int := greatest(100, search_tools.k);
-    v_rrf_k constant float8 := coalesce((search_tools.options ->> 'rrf_k')::float8, 10);
+    v_rrf_k constant float8 := coalesce((search_tools.options ->> 'rrf_k')::float8, 5);
     v_words_weight constant float8
         := coalesce((search_tools.options ->> 'words_weight')::float8, 1);
     v_meaning_weight constant float8
         := coalesce((search_tools.options ->> 'meaning_weight')::float8, 1);
+    v_score_weight constant float8
+        := coalesce((search_tools.options ->> 'score_weight')::float8, 0.3);
     v_role_ids int[];
     v_server_ids int[];
     v_tool_ids int[];
-    v_many boolean;
     v_vector @extschema:vector@.halfvec;
+    v_query record;
 begin
     perform tool_rag._check_search(
         search_tools.query, search_tools.k, search_tools.context, search_tools.conversation,
@@ -122,65 +124,50 @@ begin
             select from unnest(search_tools.servers) p where tool_rag._matches(p, s.name)
         );
     end if;
-    v_many := not coalesce((search_tools.options -> 'exact')::boolean, false) and (
-        select count(*) > v_few
-        from (
-            select
-            from tool_rag.role_tool r
-            where r.role_id = any(v_role_ids)
-                and r.allow_until > statement_timestamp()
-                and r.deny_until <= statement_timestamp()
-                and (v_server_ids is null or r.server_id = any(v_server_ids))
-            limit v_few + 1
-        ) p
-    );
-    if not v_many then
-        v_tool_ids := array(
-            select p.tool_id from tool_rag._permitted(v_role_ids, v_server_ids) p
-        );
-        if v_tool_ids = '{}' then
-            return;
-        end if;
-    end if;
+    v_query := tool_rag._read_query(search_tools.query);
     v_vector := coalesce(
         search_tools.embedding::@extschema:vector@.halfvec, tool_rag.embed(search_tools.query)
     );
+    v_tool_ids := tool_rag._candidates(
+        v_query.lexeme_ids, v_query.weights, v_query.frequencies, v_query.base, v_query.slope,
+        v_vector, v_role_ids, v_server_ids, v_depth,
+        coalesce((search_tools.options -> 'exact')::boolean, false)
+    );
+    if v_tool_ids = '{}' then
+        return;
+    end if;
 
     -- From here on one statement. An arm without a match ranks nothing.
     return query
     with word_arm as materialized (
         select a.tool_id, a.score, row_number() over (order by a.score desc, a.tool_id) as place
-        from (
-            select f.*
-            from tool_rag._rank_lexical_few(search_tools.query, v_tool_ids, v_depth) f
-            where not v_many
-            union all
-            select m.*
-            from tool_rag._rank_lexical_many(
-                search_tools.query, v_role_ids, v_server_ids, v_depth
-            ) m
-            where v_many
+        from tool_rag._rank_words(
+            v_query.lexeme_ids, v_query.weights, v_query.frequencies, v_query.base,
+            v_query.slope, v_tool_ids, v_depth
         ) a
     ),
     meaning_arm as materialized (
         select a.tool_id, a.score, row_number() over (order by a.score desc, a.tool_id) as place
-        from (
-            select f.*
-            from tool_rag._rank_vectors_few(v_vector, 1, v_tool_ids, v_depth) f
-            where not v_many
-            union all
-            select m.*
-            from tool_rag._rank_vectors_many(v_vector, v_role_ids, v_server_ids, v_depth) m
-            where v_many
-        ) a
+        from tool_rag._rank_vectors(v_vector, 1, v_tool_ids, v_depth) a
     ),
-    -- Reciprocal rank fusion (Cormack, Clarke and Buettcher 2009).
+    -- Reciprocal rank fusion (Cormack, Clarke and Buettcher 2009), and a share of each score as a
+    -- fraction of its arm's best: ranks alone can't tell a narrow lead from a wide one.
     fused as materialized (
-        select a.tool_id, sum(a.weight / (v_rrf_k + a.place)) as score, max(a.meaning) as meaning
+        select a.tool_id,
+            sum(
+                a.weight * (
+                    1 / (v_rrf_k + a.place) + v_score_weight * greatest(a.score, 0) / a.best / 2
+                )
+            ) as score,
+            max(a.score) filter (where a.is_meaning) as meaning
         from (
-            select tool_id, place, v_words_weight as weight, null::float8 as meaning from word_arm
+            select tool_id, place, score, max(score) over () as best, v_words_weight as weight,
+                false as is_meaning
+            from word_arm
             union all
-            select tool_id, place, v_meaning_weight, score from meaning_arm
+            select tool_id, place, score, greatest(max(score) over (), 1e-6), v_meaning_weight,
+                true
+            from meaning_arm
         ) a
         where a.weight > 0
         group by a.tool_id
@@ -188,11 +175,11 @@ begin
         limit search_tools.k
     ),
     placed as materialized (
-        select row_number() over (order by f.score desc, f.meaning desc nulls last, f.tool_id) as rank, f.*
+        select f.*,
+            row_number() over (
+                order by f.score desc, f.meaning desc nulls last, f.tool_id
+            ) as rank
         from fused f
-    ),
-    query_word as materialized (
-        select w.lexeme_id, w.word from tool_rag._query_words(search_tools.query) w
     )
     select
         p.rank::int, s.name, t.name, t.title, t.description, t.input_schema, t.is_action,
@@ -226,7 +213,7 @@ begin
     cross join lateral (
         select string_agg(q.word, ', ' order by q.word) as words,
             jsonb_agg(q.word order by q.word) as list
-        from query_word q
+        from unnest(v_query.lexeme_ids, v_query.words) q (lexeme_id, word)
         join tool_rag.posting o on o.lexeme_id = q.lexeme_id and o.tool_id = p.tool_id
     ) w
     -- The rows of role_tool decide once more, and name the rule.
@@ -256,5 +243,5 @@ comment on function tool_rag.search_tools(
 'The tools that serve a request, best first, among those that the caller''s roles may see (null: '
 'the roles of the setting tool_rag.roles). k: how many; servers: only of servers that fit these '
 'patterns; embedding: the built-in model''s vector of the query where the caller has it already; '
-'options: {"exact": true} scores every permitted tool, "rrf_k", "words_weight" and '
-'"meaning_weight" change the fusion. reason and explain say why a tool is there.';
+'options: {"exact": true} scores every permitted tool; "rrf_k", "words_weight", '
+'"meaning_weight" and "score_weight" change the fusion. reason and explain say why a tool is there.';

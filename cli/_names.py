@@ -1,0 +1,82 @@
+"""Reading what a person types: names and patterns of tools, times, a text or `-`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from tool_rag_pg.errors import InvalidArgument
+
+__all__ = ["fits", "join", "read_text", "read_until", "split_name", "split_pattern"]
+
+_DURATION = re.compile(r"(\d{1,6})([mhdw])")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def split_pattern(text: str) -> tuple[str, str]:
+    """Return the patterns of servers and of tools in `SERVER/TOOL`.
+
+    Raises:
+        InvalidArgument: there is no "/", or nothing on one side of it.
+    """
+    server, _, tool = text.partition("/")
+    if not (server and tool):
+        raise InvalidArgument(
+            f"{text!r} is not of the form SERVER/TOOL",
+            hint=f"for all tools of a server: '{server or 'github'}/*'; for everything: '*/*'",
+        )
+    return server, tool
+
+
+def split_name(text: str) -> tuple[str, str]:
+    """Return server and name of one tool.
+
+    Raises:
+        InvalidArgument: there is no "/", or nothing on one side of it.
+    """
+    server, _, tool = text.partition("/")
+    if not (server and tool):
+        raise InvalidArgument(
+            f"{text!r} is not of the form SERVER/TOOL", hint="see tool-rag tools list"
+        )
+    return server, tool
+
+
+def fits(pattern: str, name: str) -> bool:
+    """Return whether a name fits a pattern in which "*" is any run of characters."""
+    return bool(re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name, re.DOTALL))
+
+
+def read_until(text: str) -> datetime:
+    """Return the time that `30d`, `12h` or an ISO 8601 time (UTC where it names no zone) means.
+
+    Raises:
+        InvalidArgument: it is neither, or lies in the past.
+    """
+    now = datetime.now(UTC)
+    hint = "write 30d, 12h, 2031-01-31 or 2031-01-31T18:00+02:00"
+    try:
+        if match := _DURATION.fullmatch(text):
+            until = now + timedelta(**{_UNITS[match[2]]: int(match[1])})
+        else:
+            until = datetime.fromisoformat(text)
+    except (ValueError, OverflowError) as error:
+        raise InvalidArgument(f"{text!r} is no time that can be used", hint=hint) from error
+    until = until if until.tzinfo else until.replace(tzinfo=UTC)
+    if until <= now:
+        raise InvalidArgument(f"{text} does not lie in the future", hint=hint)
+    return until
+
+
+def read_text(text: str) -> str:
+    """Return a text, or what standard input holds for "-"."""
+    if text != "-":
+        return text
+    return sys.stdin.buffer.read().decode("utf-8", "replace").strip()
+
+
+def join(names: Sequence[str]) -> str:
+    """Return names for a sentence: `a`, `a and b`, `a, b and c`."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

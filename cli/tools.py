@@ -1,0 +1,178 @@
+"""`tool-rag tools`: what the catalogue holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tool_rag_pg.cli._context import connect
+from tool_rag_pg.cli._names import fits, join, split_name
+from tool_rag_pg.cli._output import note, print_json, print_json_lines, print_table
+from tool_rag_pg.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from tool_rag_pg._listing import ListedTool, ToolDefinition
+    from tool_rag_pg.models import PermittedTool
+
+__all__ = ["app"]
+
+app = typer.Typer()
+tools = typer.Typer(no_args_is_help=True, help="Show what the catalogue holds.")
+app.add_typer(tools, name="tools", epilog="Example: tool-rag tools list --server 'git*'")
+
+_SHOWN_CHARACTERS = 72
+
+
+@tools.command(
+    "list",
+    help="List the tools of the catalogue, or those that roles may use.",
+    epilog="Example: tool-rag tools list --role developer --server 'git*'",
+)
+def list_(
+    ctx: typer.Context,
+    role: Annotated[
+        list[str] | None,
+        typer.Option(help="Only what this role may use now; repeat it for several roles."),
+    ] = None,
+    server: Annotated[
+        str | None, typer.Option(help="Only tools of servers that fit this pattern ('git*').")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json_lines: Annotated[
+        bool, typer.Option("--jsonl", help="Print one JSON object a line.")
+    ] = False,
+) -> None:
+    """List tools."""
+    from tool_rag_pg._listing import list_tools, list_unknown_roles
+    from tool_rag_pg.retriever import ToolRetriever, run
+
+    listed: Sequence[ListedTool | PermittedTool]
+    with connect(ctx) as connection:
+        if role:
+            listed = ToolRetriever(connection).permitted_tools(roles=role)
+        else:
+            catalogue = run(connection, list_tools())
+            listed = catalogue
+        unknown = run(connection, list_unknown_roles(role or []))
+    found = [tool for tool in listed if server is None or fits(server, tool.server)]
+    if as_json:
+        print_json([asdict(tool) for tool in found])
+    elif as_json_lines:
+        print_json_lines(asdict(tool) for tool in found)
+    elif found:
+        print_table(
+            ["tool", "action", "tokens", "description"],
+            [
+                (
+                    f"{tool.server}/{tool.name}",
+                    tool.is_action,
+                    tool.tokens,
+                    _shorten(tool.description or tool.title or ""),
+                )
+                for tool in found
+            ],
+        )
+    for name in unknown:
+        note(f"The role {name!r} does not exist. Create it: tool-rag roles add {name}")
+    note(_count(found, role or [], server, anything=bool(listed)))
+
+
+def _count(
+    found: Sequence[ListedTool | PermittedTool],
+    roles: Sequence[str],
+    server: str | None,
+    *,
+    anything: bool,
+) -> str:
+    if found:
+        tokens = sum(tool.tokens for tool in found)
+        servers = len({tool.server for tool in found})
+        return (
+            f"{len(found):,} tool{'s' * (len(found) != 1)} of {servers} "
+            f"server{'s' * (servers != 1)}, {tokens:,} tokens"
+        )
+    if anything:
+        return f"No server fits {server!r}."
+    if roles:
+        return f"{join(roles)} may see no tool. Allow some: tool-rag grant {roles[0]} 'SERVER/*'"
+    return "The catalogue is empty. Fill it: tool-rag ingest PATH"
+
+
+def _shorten(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN_CHARACTERS else line[: _SHOWN_CHARACTERS - 1] + "…"
+
+
+@tools.command(
+    "show",
+    help="Show a tool's definition, its tokens, and which roles may use it.",
+    epilog="Example: tool-rag tools show github/create_pull_request",
+)
+def show(
+    ctx: typer.Context,
+    tool: Annotated[str, typer.Argument(metavar="SERVER/TOOL", help="Which tool.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Show one tool."""
+    from tool_rag_pg._listing import list_who_may, show_tool
+    from tool_rag_pg.retriever import run
+
+    server, name = split_name(tool)
+    with connect(ctx) as connection:
+        definition = run(connection, show_tool(server, name))
+        if definition is None:
+            raise _unknown_tool(connection, tool)
+        roles = run(connection, list_who_may(server, name))
+    if as_json:
+        print_json(asdict(definition) | {"roles": [asdict(role) for role in roles]})
+        return
+    _print_definition(definition)
+    if roles:
+        print_table(
+            ["role", "may use it", "reason"],
+            [(role.role, role.permitted, role.reason) for role in roles],
+        )
+    else:
+        note("There is no role yet, so nobody may use it. Make one: tool-rag roles add NAME")
+
+
+def _print_definition(tool: ToolDefinition) -> None:
+    import json
+
+    facts = [
+        "action" if tool.is_action else "read-only",
+        f"about {tool.tokens:,} tokens",
+        *([] if tool.enabled else ["disabled"]),
+    ]
+    print(f"{tool.server}/{tool.name}  ({', '.join(facts)})")
+    if tool.title:
+        print(tool.title)
+    print(f"\n{tool.description or 'No description.'}\n")
+    parts: list[tuple[str, Any]] = [
+        ("input_schema", tool.input_schema),
+        ("output_schema", tool.output_schema),
+        ("annotations", tool.annotations),
+        ("identity_parameters", tool.identity_parameters),
+    ]
+    for label, value in parts:
+        if value:
+            print(f"{label}: {json.dumps(value, ensure_ascii=False, indent=2)}\n")
+
+
+def _unknown_tool(connection: psycopg.Connection[Any], tool: str) -> InvalidArgument:
+    from difflib import get_close_matches
+
+    from tool_rag_pg._listing import list_tools
+    from tool_rag_pg.retriever import run
+
+    names = [f"{other.server}/{other.name}" for other in run(connection, list_tools())]
+    close = get_close_matches(tool, names, n=3)
+    return InvalidArgument(
+        f"the tool {tool!r} does not exist",
+        hint=f"did you mean {' or '.join(close)}?" if close else "see tool-rag tools list",
+    )

@@ -1,0 +1,49 @@
+"""The command line as whole processes: exit codes, and which stream gets what."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.cli.conftest import GITHUB
+
+
+def tool_rag(
+    *arguments: str, url: str, stdin: str | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tool_rag_pg.cli.main", *arguments],
+        capture_output=True,
+        text=True,
+        input=stdin,
+        env={**os.environ, "TOOL_RAG_DATABASE_URL": url},
+    )
+
+
+def test_from_an_export_to_a_shortlist(database: str, tmp_path: Path) -> None:
+    ingested = tool_rag("ingest", "-", url=database, stdin=json.dumps(GITHUB))
+    assert (ingested.returncode, ingested.stdout.count("\n")) == (0, 2)
+    assert tool_rag("roles", "add", "developer", url=database).returncode == 0
+    assert tool_rag("grant", "developer", "github/*", url=database).returncode == 0
+    found = tool_rag("search", "open a pull request", "--role", "developer", "--json", url=database)
+    assert found.returncode == 0
+    assert json.loads(found.stdout)[0]["name"] == "create_pull_request"
+    assert found.stderr.endswith("that role developer may see\n")
+    failed = tool_rag("revoke", "developer", "nope/*", url=database)
+    assert (failed.returncode, failed.stdout) == (1, "")
+    usage = tool_rag("grant", "developer", "github", url=database)
+    assert (usage.returncode, usage.stdout) == (2, "")
+
+
+def test_a_database_that_is_not_ready_or_not_there(make_database: object) -> None:
+    assert callable(make_database)
+    missing = tool_rag("search", "x", url=make_database())
+    assert (missing.returncode, missing.stdout) == (3, "")
+    assert "tool-rag db upgrade" in missing.stderr
+    url = "postgresql://user:secret@127.0.0.1:1/none?connect_timeout=2"
+    away = tool_rag("search", "x", url=url)
+    assert (away.returncode, away.stdout) == (3, "")
+    assert "secret" not in away.stderr

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+
+import psycopg
+
+from tests.cli.conftest import Cli
+from tool_rag_pg.models import ToolHit
+
+QUERY = "open a pull request from my branch"
+
+
+def test_prints_a_shortlist_and_what_it_saves(cli: Cli, developer: str) -> None:
+    outcome = cli("search", QUERY, "--role", developer)
+    assert outcome.code == 0
+    first = outcome.rows()[0]
+    assert list(first)[:2] == ["rank", "tool"]
+    assert list(first)[3:] == ["tokens", "reason"]
+    assert (first["rank"], first["tool"]) == ("1", "github/create_pull_request")
+    assert {row["tool"] for row in outcome.rows()} <= {
+        "github/create_pull_request",
+        "github/list_issues",
+    }
+    assert "tokens of" in outcome.err
+    assert "that role developer may see" in outcome.err
+
+
+def test_k_limits_the_list(cli: Cli, developer: str) -> None:
+    outcome = cli("search", QUERY, "--role", developer, "-k", "1")
+    assert len(outcome.rows()) == 1
+    assert outcome.err.startswith("1 tool, ")
+
+
+def test_the_request_may_come_from_stdin(cli: Cli, developer: str) -> None:
+    outcome = cli("search", "-", "--role", developer, "-k", "1", stdin=f"{QUERY}\n")
+    assert outcome.rows()[0]["tool"] == "github/create_pull_request"
+
+
+def test_explain_adds_the_arms(cli: Cli, developer: str) -> None:
+    (row,) = cli("search", QUERY, "--role", developer, "-k", "1", "--explain").rows()
+    assert "words: rank 1" in row["explain"]
+    assert "meaning: rank 1" in row["explain"]
+
+
+def test_json_has_the_columns_of_the_sql_function(cli: Cli, developer: str, database: str) -> None:
+    with psycopg.connect(database) as connection:
+        cursor = connection.execute("select * from tool_rag.search_tools(query => 'x')")
+        columns = [column.name for column in cursor.description or ()]
+    assert [field.name for field in fields(ToolHit)] == columns
+    document = cli("search", QUERY, "--role", developer, "--json").json()
+    assert [list(row) for row in document] == [columns] * len(document)
+    assert document[0]["input_schema"]["properties"]["head"]["type"] == "string"
+
+
+def test_jsonl_has_one_object_a_line(cli: Cli, developer: str) -> None:
+    outcome = cli("search", QUERY, "--role", developer, "--jsonl")
+    rows = [json.loads(line) for line in outcome.out.splitlines()]
+    assert [row["rank"] for row in rows] == list(range(1, len(rows) + 1))
+
+
+def test_servers_narrow_the_search(cli: Cli, developer: str) -> None:
+    cli("grant", developer, "mail/*")
+    outcome = cli("search", "list", "--role", developer, "--server", "ma*")
+    assert {row["tool"].split("/")[0] for row in outcome.rows()} == {"mail"}
+    outcome = cli("search", "list", "--role", developer, "--server", "nope")
+    assert (outcome.code, outcome.out) == (0, "")
+    assert "No tool of nope" in outcome.err
+
+
+def test_without_a_role_nothing_is_visible_and_it_says_how_to_make_one(
+    cli: Cli, developer: str
+) -> None:
+    outcome = cli("search", QUERY)
+    assert (outcome.code, outcome.out) == (0, "")
+    assert "Without a role no tool is visible" in outcome.err
+    assert "tool-rag roles add" in outcome.err
+    assert "tool-rag grant" in outcome.err
+    assert cli("search", QUERY, "--json").json() == []
+
+
+def test_an_unknown_role_is_named(cli: Cli, developer: str) -> None:
+    outcome = cli("search", QUERY, "--role", "develper")
+    assert (outcome.code, outcome.out) == (0, "")
+    assert "'develper' does not exist" in outcome.err
+    both = cli("search", QUERY, "--role", "develper", "--role", developer)
+    assert both.rows()
+    assert "'develper' does not exist" in both.err
+
+
+def test_a_role_without_grants_is_told_apart_from_no_match(cli: Cli, developer: str) -> None:
+    cli("roles", "add", "guest")
+    outcome = cli("search", QUERY, "--role", "guest")
+    assert (outcome.code, outcome.out) == (0, "")
+    assert "guest may see no tool yet" in outcome.err
+    assert "tool-rag grant guest" in outcome.err
+
+
+def test_an_empty_catalogue_is_said(cli: Cli) -> None:
+    outcome = cli("search", QUERY, "--role", "developer")
+    assert outcome.code == 0
+    assert "tool-rag ingest PATH" in outcome.err
+
+
+def test_bad_arguments_are_usage_errors(cli: Cli, developer: str) -> None:
+    for arguments, message in ((("",), "the query is empty"), (("x", "-k", "0"), "k is 0")):
+        outcome = cli("search", *arguments, "--role", developer)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert outcome.err.startswith("Error: ")
+        assert message in outcome.err

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from tool_rag_pg.cli._shortlist import draw_shortlist, print_shortlist
+from tool_rag_pg.models import ToolHit
+
+
+def hit(**changes: Any) -> ToolHit:
+    values: dict[str, Any] = {
+        "rank": 1,
+        "server": "a-server-with-a-rather-long-name",
+        "name": "update_pull_request_branch_protection",
+        "title": None,
+        "description": "",
+        "input_schema": {},
+        "is_action": True,
+        "relevance": None,
+        "score": 0.0909,
+        "tokens": 1234,
+        "reason": "matched [bold]words[/bold] of the request",
+        "explain": {"words": {"rank": 1, "matched": ["a", "b"]}, "cut": 0.2},
+    }
+    return ToolHit(**values | changes)
+
+
+def drawn(width: int, *hits: ToolHit, explain: bool = False) -> str:
+    console = Console(file=io.StringIO(), width=width)
+    draw_shortlist(console, hits, explain=explain)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_names_are_never_cut_and_text_is_no_markup() -> None:
+    wide = drawn(120, hit())
+    assert "a-server-with-a-rather-long-name/update_pull_request_branch_protection" in wide
+    assert "[bold]words[/bold]" in " ".join(wide.split())
+    narrow = drawn(80, hit())
+    assert "a-server-with-a-rather-long-name/ " in narrow
+    assert "update_pull_request_branch_protection" in narrow
+    assert max(map(len, narrow.splitlines())) <= 80
+
+
+def test_the_rating_is_the_relevance_where_there_is_one() -> None:
+    assert "score" in drawn(120, hit())
+    assert "0.091" in drawn(120, hit())
+    rated = drawn(120, hit(relevance=0.5), hit(rank=2, relevance=None))
+    assert "relevance" in rated
+    assert "0.50" in rated
+
+
+def test_explain_adds_the_facts_below_the_reason() -> None:
+    text = " ".join(drawn(160, hit(), explain=True).split())
+    assert "words: rank 1, matched a b; cut: 0.2" in text
+    assert "words: rank 1" not in drawn(160, hit())
+
+
+def test_elsewhere_it_is_tab_separated(capsys: pytest.CaptureFixture[str]) -> None:
+    print_shortlist([hit()], explain=True)
+    head, row = capsys.readouterr().out.splitlines()
+    assert head.split("\t") == ["rank", "tool", "score", "tokens", "reason", "explain"]
+    assert row.split("\t")[-1] == "words: rank 1, matched a b; cut: 0.2"

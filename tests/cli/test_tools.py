@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import json
+
+from tests.cli.conftest import Cli
+
+
+def test_lists_the_catalogue(cli: Cli, tools: None) -> None:
+    outcome = cli("tools", "list")
+    assert outcome.code == 0
+    assert [row["tool"] for row in outcome.rows()] == [
+        "github/create_pull_request",
+        "github/delete_repo",
+        "github/list_issues",
+        "mail/list_folders",
+        "mail/send_message",
+    ]
+    assert [row["action"] for row in outcome.rows()] == ["yes", "yes", "no", "yes", "yes"]
+    assert outcome.err.startswith("5 tools of 2 servers, ")
+
+
+def test_lists_what_a_role_may_use(cli: Cli, developer: str) -> None:
+    outcome = cli("tools", "list", "--role", developer, "--json")
+    assert [f"{tool['server']}/{tool['name']}" for tool in outcome.json()] == [
+        "github/create_pull_request",
+        "github/list_issues",
+    ]
+    assert list(outcome.json()[0]) == [
+        "server",
+        "name",
+        "title",
+        "description",
+        "is_action",
+        "tokens",
+    ]
+
+
+def test_lists_servers_by_pattern(cli: Cli, tools: None) -> None:
+    outcome = cli("tools", "list", "--server", "m*l", "--jsonl")
+    assert {json.loads(line)["server"] for line in outcome.out.splitlines()} == {"mail"}
+    none = cli("tools", "list", "--server", "m?il")
+    assert (none.code, none.out) == (0, "")
+    assert "No server fits 'm?il'" in none.err
+
+
+def test_says_why_a_list_is_empty(cli: Cli) -> None:
+    assert "tool-rag ingest PATH" in cli("tools", "list").err
+    unknown = cli("tools", "list", "--role", "nobody")
+    assert (unknown.code, unknown.out) == (0, "")
+    assert "'nobody' does not exist" in unknown.err
+    cli("roles", "add", "guest")
+    assert "guest may see no tool" in cli("tools", "list", "--role", "guest").err
+
+
+def test_shows_a_definition_and_who_may_use_it(cli: Cli, developer: str) -> None:
+    outcome = cli("tools", "show", "github/create_pull_request")
+    assert outcome.code == 0
+    assert outcome.out.startswith("github/create_pull_request  (action, about ")
+    assert '"description": "Branch with changes"' in outcome.out
+    assert "developer\tyes\tallowed to developer by github/*" in outcome.out
+    document = cli("tools", "show", "github/delete_repo", "--json").json()
+    assert document["roles"] == [
+        {
+            "role": "developer",
+            "permitted": False,
+            "reason": "denied to developer by */delete_*",
+        }
+    ]
+    assert document["input_schema"] == {"type": "object", "properties": {}}
+
+
+def test_an_unknown_tool_is_an_error_with_close_names(cli: Cli, tools: None) -> None:
+    outcome = cli("tools", "show", "github/list_isues")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "did you mean github/list_issues" in outcome.err
+    assert cli("tools", "show", "list_issues").code == 2

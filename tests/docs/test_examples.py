@@ -1,0 +1,76 @@
+"""What the docs show runs as it stands."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def blocks(name: str, language: str) -> list[str]:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def test_sql_blocks_run_in_order(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as connection:
+        for block in blocks("docs/sql.md", "sql"):
+            # Several statements in one string: without parameters psycopg sends them as they are.
+            connection.execute(
+                block.replace("create role backend", "create role docs_backend").replace(
+                    "to backend", "to docs_backend"
+                )
+            )
+        try:
+            connection.execute("set role docs_backend")
+            names = connection.execute(
+                "select name from tool_rag.search_tools(query => 'orders', roles => '{support}')"
+            ).fetchall()
+            assert ("list_orders",) in names
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute("select tool_rag.grant_tools('support', '*', '*')")
+        finally:
+            connection.execute("reset role; drop owned by docs_backend; drop role docs_backend")
+
+
+def test_the_readme_s_sql_runs(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as connection:
+        for block in blocks("README.md", "sql"):
+            connection.execute(block)
+        row = connection.execute("select count(*) from tool_rag.tool").fetchone()
+        assert row is not None
+        assert row[0]
+
+
+def test_the_functions_that_sql_md_lists_are_all_there_are(
+    connection: psycopg.Connection[Any],
+) -> None:
+    rows = connection.execute(
+        "select format('%s(%s)', proname, array_to_string(proargnames[1:pronargs], ', '))"
+        " from pg_proc where pronamespace = 'tool_rag'::regnamespace and proname !~ '^_'"
+        " and prorettype <> 'trigger'::regtype"
+    ).fetchall()
+    text = (ROOT / "docs/sql.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `(\w+\(.*?\))` \|", text, re.MULTILINE)) == {row[0] for row in rows}
+
+
+@pytest.mark.parametrize("name", ["docs/python.md", "README.md"])
+def test_python_blocks_run_in_order(name: str, database: str, tmp_path: Path) -> None:
+    (tmp_path / "shop.json").write_text(
+        '{"tools": [{"name": "ship", "description": "Ship it", "inputSchema": {"type": "object"}}]}'
+    )
+    known: dict[str, Any] = {"DATABASE_URL": database, "EXPORTS": tmp_path}
+    for block in blocks(name, "python"):
+        exec(compile(block, name, "exec"), known)
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/python.md", "docs/sql.md", "docs/cli.md"])
+def test_links_lead_somewhere(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+        assert ((ROOT / name).parent / target).exists(), target

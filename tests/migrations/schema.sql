@@ -1,0 +1,952 @@
+SET statement_timeout = 0;
+SET lock_timeout = 0;
+SET idle_in_transaction_session_timeout = 0;
+SET transaction_timeout = 0;
+SET client_encoding = 'UTF8';
+SET standard_conforming_strings = on;
+SELECT pg_catalog.set_config('search_path', '', false);
+SET check_function_bodies = false;
+SET xmloption = content;
+SET client_min_messages = warning;
+SET row_security = off;
+
+CREATE SCHEMA tool_rag;
+
+COMMENT ON SCHEMA tool_rag IS 'Tool retrieval (schema 0003_ranking)';
+
+CREATE FUNCTION tool_rag._after_grant_rule_change() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._after_grant_rule_change() IS 'Applies changed rules to the tools that they fit, for their roles and the heirs of these.';
+
+CREATE FUNCTION tool_rag._after_ranking_setting_update() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._after_ranking_setting_update() IS 'Indexes the catalogue anew by changed settings.';
+
+CREATE FUNCTION tool_rag._after_role_parent_change() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._after_role_parent_change() IS 'Applies the rules to roles whose parents changed, and to their heirs.';
+
+CREATE FUNCTION tool_rag._after_server_update() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._after_server_update() IS 'A server''s name is among its tools'' texts and in patterns; its state decides what is seen.';
+
+CREATE FUNCTION tool_rag._after_tool_delete() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._after_tool_delete() IS 'Takes removed tools out of the index; vectors and access go by foreign key.';
+
+CREATE FUNCTION tool_rag._after_tool_insert() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._after_tool_insert() IS 'Indexes new tools and applies the rules.';
+
+CREATE FUNCTION tool_rag._after_tool_truncate() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._after_tool_truncate() IS 'Empties the index with the tools.';
+
+CREATE FUNCTION tool_rag._after_tool_update() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._after_tool_update() IS 'Indexes tools whose texts changed, and applies the rules where a name or state did.';
+
+CREATE FUNCTION tool_rag._before_edit() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._before_edit() IS 'Orders edits: see _lock_catalogue.';
+
+CREATE FUNCTION tool_rag._before_role_parent_write() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._before_role_parent_write() IS 'Refuses cycles of inheritance.';
+
+CREATE FUNCTION tool_rag._before_tool_write() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._before_tool_write() IS 'Fills the derived columns of a tool.';
+
+CREATE FUNCTION tool_rag._candidates(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_depth integer, p_exact boolean) RETURNS integer[]
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._candidates(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_depth integer, p_exact boolean) IS 'The permitted tools to score: all where they are few, else those that the indexes propose.';
+
+CREATE FUNCTION tool_rag._check_search(p_query text, p_k integer, p_context text[], p_conversation text, p_token_budget integer, p_min_relevance real, p_options jsonb) RETURNS void
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._check_search(p_query text, p_k integer, p_context text[], p_conversation text, p_token_budget integer, p_min_relevance real, p_options jsonb) IS 'Refuses arguments of a search that can''t be meant, each with a hint.';
+
+CREATE FUNCTION tool_rag._content_hash(p_title text, p_description text, p_input_schema jsonb, p_output_schema jsonb, p_annotations jsonb) RETURNS bytea
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN sha256(convert_to((jsonb_build_array(p_title, p_description, p_input_schema, p_output_schema, p_annotations))::text, 'UTF8'::name));
+
+COMMENT ON FUNCTION tool_rag._content_hash(p_title text, p_description text, p_input_schema jsonb, p_output_schema jsonb, p_annotations jsonb) IS 'SHA-256 of a definition; jsonb''s text form is canonical.';
+
+CREATE FUNCTION tool_rag._descendants(p_role_ids integer[]) RETURNS integer[]
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._descendants(p_role_ids integer[]) IS 'Roles and all that inherit from them.';
+
+CREATE FUNCTION tool_rag._estimate_tokens(p_name text, p_description text, p_input_schema jsonb) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (ceil(((length(((p_name || p_description) || (p_input_schema)::text)))::numeric / 4.0)))::integer;
+
+COMMENT ON FUNCTION tool_rag._estimate_tokens(p_name text, p_description text, p_input_schema jsonb) IS 'Estimated tokens of a definition (name, description, schema) in a model''s prompt.';
+
+CREATE FUNCTION tool_rag._expand_access(p_role_ids integer[], p_tool_ids integer[]) RETURNS TABLE(role_id integer, tool_id integer, server_id integer, grant_id integer, allow_until timestamp with time zone, deny_until timestamp with time zone)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._expand_access(p_role_ids integer[], p_tool_ids integer[]) IS 'What role_tool holds, computed from the rules, for some roles and tools (null: all).';
+
+CREATE FUNCTION tool_rag._find_role(p_name text) RETURNS integer
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._find_role(p_name text) IS 'A role''s id, or an error that says how to make it.';
+
+CREATE FUNCTION tool_rag._fold_marks(p_text text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._fold_marks(p_text text) IS 'Text in NFD without non-spacing marks (category Mn): "é" becomes "e".';
+
+CREATE FUNCTION tool_rag._identifier_words(p_text text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN regexp_replace(regexp_replace(regexp_replace(p_text, '([a-z0-9])([A-Z])'::text, '\1 \2'::text, 'g'::text), '([A-Z])([A-Z][a-z])'::text, '\1 \2'::text, 'g'::text), '[_./:#-]+'::text, ' '::text, 'g'::text);
+
+COMMENT ON FUNCTION tool_rag._identifier_words(p_text text) IS 'An identifier as words: getUserInfo, get_user.info -> get User Info, get user info.';
+
+CREATE FUNCTION tool_rag._index_lexemes(p_tool_ids integer[]) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._index_lexemes(p_tool_ids integer[]) IS 'Writes the postings and lengths of tools that have none, and adds them to the statistics.';
+
+CREATE FUNCTION tool_rag._index_tools(p_tool_ids integer[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._index_tools(p_tool_ids integer[]) IS 'Indexes tools anew, in whatever state they are.';
+
+CREATE FUNCTION tool_rag._index_vectors(p_tool_ids integer[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._index_vectors(p_tool_ids integer[]) IS 'Computes the built-in model''s vectors of tools anew.';
+
+CREATE FUNCTION tool_rag._is_action(p_annotations jsonb) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (((p_annotations -> 'readOnlyHint'::text) IS DISTINCT FROM 'true'::jsonb) OR (NOT ((p_annotations -> 'destructiveHint'::text) IS DISTINCT FROM 'true'::jsonb)));
+
+COMMENT ON FUNCTION tool_rag._is_action(p_annotations jsonb) IS 'Whether MCP annotations make a tool an action: all but what is declared read-only, as the protocol''s defaults have it.';
+
+CREATE FUNCTION tool_rag._is_ascii(p_text text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (p_text !~ '[^\u0001-\u007f]'::text);
+
+COMMENT ON FUNCTION tool_rag._is_ascii(p_text text) IS 'Whether a text is plain ASCII.';
+
+CREATE FUNCTION tool_rag._lexical_text(p_text text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._lexical_text(p_text text) IS 'A text made ready for to_tsvector in any locale: identifiers split, case and accents folded, punctuation out, unspaced scripts as characters and pairs.';
+
+CREATE FUNCTION tool_rag._lock_catalogue() RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._lock_catalogue() IS 'Lets one transaction at a time edit catalogue or access, until it ends. Searches never wait.';
+
+CREATE FUNCTION tool_rag._lower(p_text text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._lower(p_text text) IS 'Lower case by Unicode''s simple mapping, for text in NFD, in any locale.';
+
+CREATE FUNCTION tool_rag._matches(p_pattern text, p_name text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (p_name ~~ replace(replace(replace(replace(p_pattern, '\'::text, '\\'::text), '%'::text, '\%'::text), '_'::text, '\_'::text), '*'::text, '%'::text));
+
+COMMENT ON FUNCTION tool_rag._matches(p_pattern text, p_name text) IS 'Whether a name fits a pattern in which "*" is any run of characters and all else itself.';
+
+CREATE FUNCTION tool_rag._permitted(p_role_ids integer[], p_server_ids integer[]) RETURNS TABLE(tool_id integer, grant_id integer)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._permitted(p_role_ids integer[], p_server_ids integer[]) IS 'The tools that roles together may see now, of some servers (null: all), each with a grant: an allow of any role holds and a deny of none does. Without a SET clause so that it is inlined; every name in it is qualified or of pg_catalog.';
+
+CREATE FUNCTION tool_rag._propose_by_vector(p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer) RETURNS integer[]
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET "hnsw.ef_search" TO '200'
+    SET "hnsw.iterative_scan" TO 'strict_order'
+    SET "hnsw.max_scan_tuples" TO '40000'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._propose_by_vector(p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer) IS 'Permitted tools nearest by the built-in model, for a caller who sees many: HNSW, scanned on until enough are found.';
+
+CREATE FUNCTION tool_rag._propose_by_words(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_role_ids integer[], p_server_ids integer[], p_limit integer) RETURNS integer[]
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._propose_by_words(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_role_ids integer[], p_server_ids integer[], p_limit integer) IS 'Permitted tools whose words promise most, for a caller who sees many.';
+
+CREATE FUNCTION tool_rag._rank_vectors(p_embedding public.halfvec, p_model_id integer, p_tool_ids integer[], p_limit integer) RETURNS TABLE(tool_id integer, score double precision)
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._rank_vectors(p_embedding public.halfvec, p_model_id integer, p_tool_ids integer[], p_limit integer) IS 'A vector arm over given tools: the inner product with each tool''s best vector, exact.';
+
+CREATE FUNCTION tool_rag._rank_words(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_tool_ids integer[], p_limit integer) RETURNS TABLE(tool_id integer, score double precision)
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_hashjoin TO 'on'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._rank_words(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_tool_ids integer[], p_limit integer) IS 'The word arm over given tools: BM25, exact.';
+
+CREATE FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT weights double precision[], OUT frequencies integer[], OUT words text[], OUT base double precision, OUT slope double precision) RETURNS record
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT weights double precision[], OUT frequencies integer[], OUT words text[], OUT base double precision, OUT slope double precision) IS 'The request''s lexemes that stand in any tool, rarest first: their ids, BM25 idf, numbers of tools and words; and the two constants of BM25''s length normalisation.';
+
+CREATE FUNCTION tool_rag._read_tools(p_tools jsonb) RETURNS TABLE("position" bigint, name text, title text, description text, input_schema jsonb, output_schema jsonb, annotations jsonb, is_action boolean, identity_parameters text[], content_hash bytea)
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._read_tools(p_tools jsonb) IS 'The tools of an export as rows.';
+
+CREATE FUNCTION tool_rag._refresh_access(p_role_ids integer[], p_tool_ids integer[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._refresh_access(p_role_ids integer[], p_tool_ids integer[]) IS 'Makes role_tool equal to the rules for some roles and tools (null: all).';
+
+CREATE FUNCTION tool_rag._role_ids(p_roles text[]) RETURNS integer[]
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._role_ids(p_roles text[]) IS 'The roles that a caller holds: those named, or with null those of the setting tool_rag.roles.';
+
+CREATE FUNCTION tool_rag._rules_on(p_role_id integer, p_server text, p_tool text) RETURNS TABLE(grant_id integer, rule_role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone, valid boolean)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._rules_on(p_role_id integer, p_server text, p_tool text) IS 'The rules of a role and its ancestors that fit a tool.';
+
+CREATE FUNCTION tool_rag._tool_fields(p_name text, p_title text, p_description text, p_input_schema jsonb, p_server text) RETURNS TABLE(field text, content text)
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$ ... $_$;
+
+COMMENT ON FUNCTION tool_rag._tool_fields(p_name text, p_title text, p_description text, p_input_schema jsonb, p_server text) IS 'The texts of a tool by which it is found, by field.';
+
+CREATE FUNCTION tool_rag._unindex_lexemes(p_tool_ids integer[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._unindex_lexemes(p_tool_ids integer[]) IS 'Takes the postings and lengths of tools away, also from the statistics.';
+
+CREATE FUNCTION tool_rag._word_pieces(p_word text) RETURNS text[]
+    LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._word_pieces(p_word text) IS 'Greedy longest-match word pieces of one word (Wu et al. 2016); empty when any part is unknown.';
+
+CREATE FUNCTION tool_rag._words(p_text text) RETURNS SETOF text
+    LANGUAGE plpgsql IMMUTABLE STRICT ROWS 20 PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._words(p_text text) IS 'The words of a text as BERT''s uncased basic tokeniser splits them (Devlin et al. 2018).';
+
+CREATE FUNCTION tool_rag.add_role(name text, parents text[] DEFAULT '{}'::text[], description text DEFAULT NULL::text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.add_role(name text, parents text[], description text) IS 'Creates a role, or adds parents to one that exists; true where it is new.';
+
+CREATE FUNCTION tool_rag.embed(text text) RETURNS public.halfvec
+    LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.embed(text text) IS 'The built-in model''s vector of a text, of length 1; null when no word piece of it is known.';
+
+CREATE FUNCTION tool_rag.explain_access(role text, server text, tool text) RETURNS TABLE(permitted boolean, reason text, rule_role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone, valid boolean)
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.explain_access(role text, server text, tool text) IS 'Why a role may or may not see a tool: the verdict, and beside it every rule of the role and its parents that fits the tool, denies first. For admins: it tells what exists.';
+
+CREATE FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text DEFAULT '*'::text, effect text DEFAULT 'allow'::text, valid_until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone) IS 'Adds a rule, or changes its end where the same rule stands already; returns how many tools of today''s catalogue its patterns fit. A valid deny wins over any allow.';
+
+CREATE FUNCTION tool_rag.permitted_tools(roles text[] DEFAULT NULL::text[]) RETURNS TABLE(server text, name text, title text, description text, is_action boolean, tokens integer)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.permitted_tools(roles text[]) IS 'Every tool that roles may see now; with null the session''s own roles.';
+
+CREATE FUNCTION tool_rag.reindex_tools() RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.reindex_tools() IS 'Indexes every tool anew and returns their number. Needed only after the built-in model was replaced; edits of tools and settings index by themselves.';
+
+CREATE FUNCTION tool_rag.remove_role(name text) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.remove_role(name text) IS 'Removes a role, its rules and its inheritance.';
+
+CREATE FUNCTION tool_rag.revoke_tools(role text, server_pattern text, tool_pattern text DEFAULT '*'::text, effect text DEFAULT NULL::text) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.revoke_tools(role text, server_pattern text, tool_pattern text, effect text) IS 'Removes the rules with exactly these patterns (of one effect, or with null of both); returns how many. To take single tools out of a wider grant, add a deny.';
+
+CREATE FUNCTION tool_rag.search_tools(query text, roles text[] DEFAULT NULL::text[], k integer DEFAULT 8, embedding public.vector DEFAULT NULL::public.vector, context text[] DEFAULT '{}'::text[], conversation text DEFAULT NULL::text, servers text[] DEFAULT NULL::text[], token_budget integer DEFAULT NULL::integer, min_relevance real DEFAULT NULL::real, options jsonb DEFAULT '{}'::jsonb) RETURNS TABLE(rank integer, server text, name text, title text, description text, input_schema jsonb, is_action boolean, relevance real, score real, tokens integer, reason text, explain jsonb)
+    LANGUAGE plpgsql STABLE ROWS 10 PARALLEL RESTRICTED
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer, embedding public.vector, context text[], conversation text, servers text[], token_budget integer, min_relevance real, options jsonb) IS 'The tools that serve a request, best first, among those that the caller''s roles may see (null: the roles of the setting tool_rag.roles). k: how many; servers: only of servers that fit these patterns; embedding: the built-in model''s vector of the query where the caller has it already; options: {"exact": true} scores every permitted tool; "rrf_k", "words_weight", "meaning_weight" and "score_weight" change the fusion. reason and explain say why a tool is there.';
+
+CREATE FUNCTION tool_rag.upsert_tools(payload jsonb) RETURNS TABLE(server text, added integer, changed integer, unchanged integer, removed integer)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.upsert_tools(payload jsonb) IS 'Makes each named server''s tools equal to an export: {"server", "title", "description", "tools": [{"name", "title", "description", "input_schema", "output_schema", "annotations", "is_action", "identity_parameters"}]}, or an array of these. All or nothing; unchanged tools are not touched.';
+
+SET default_tablespace = '';
+
+SET default_table_access_method = heap;
+
+CREATE TABLE tool_rag.alembic_version (
+    version_num character varying(32) NOT NULL
+);
+
+CREATE TABLE tool_rag.catalogue_state (
+    singleton boolean DEFAULT true NOT NULL,
+    version bigint DEFAULT 0 NOT NULL,
+    document_count integer DEFAULT 0 NOT NULL,
+    total_length bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT catalogue_state_singleton_check CHECK (singleton)
+);
+
+COMMENT ON TABLE tool_rag.catalogue_state IS 'One row. Every transaction that edits the catalogue or access locks it first, so that derived rows (role_tool, posting, lexeme) are computed from all committed edits; searches never lock it.';
+
+COMMENT ON COLUMN tool_rag.catalogue_state.version IS 'Grows with each edit of tools or access; a client may compare it instead of caching.';
+
+COMMENT ON COLUMN tool_rag.catalogue_state.document_count IS 'Indexed tools (BM25''s N).';
+
+COMMENT ON COLUMN tool_rag.catalogue_state.total_length IS 'Sum of document.length (N times BM25''s average length).';
+
+CREATE TABLE tool_rag.document (
+    tool_id integer NOT NULL,
+    length integer NOT NULL,
+    lexeme_ids integer[] NOT NULL,
+    frequencies real[] NOT NULL,
+    CONSTRAINT document_frequencies_check CHECK ((cardinality(frequencies) = cardinality(lexeme_ids)))
+);
+
+COMMENT ON TABLE tool_rag.document IS 'The indexed tools and their length in weighted lexemes. Like posting it is written by trigger only and goes without foreign keys: the deletion of a tool subtracts its rows from the statistics.';
+
+COMMENT ON COLUMN tool_rag.document.lexeme_ids IS 'Its lexemes, and in frequencies how often they occur: the postings of one tool in one row. With it a search scores a few tools at once, however common the request''s words are, and postings need no second index.';
+
+CREATE TABLE tool_rag.embedding_model (
+    model_id integer NOT NULL,
+    name text NOT NULL,
+    dimensions integer NOT NULL,
+    fingerprint text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT embedding_model_dimensions_check CHECK (((dimensions >= 1) AND (dimensions <= 4000)))
+);
+
+COMMENT ON TABLE tool_rag.embedding_model IS 'Models whose vectors this database holds. Number 1 is the built-in one, computed in SQL.';
+
+COMMENT ON COLUMN tool_rag.embedding_model.fingerprint IS 'SHA-256 of the built-in model''s weights as loaded; null until they are.';
+
+ALTER TABLE tool_rag.embedding_model ALTER COLUMN model_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tool_rag.embedding_model_model_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE tool_rag.grant_rule (
+    grant_id integer NOT NULL,
+    role_id integer NOT NULL,
+    server_pattern text NOT NULL,
+    tool_pattern text NOT NULL,
+    effect text DEFAULT 'allow'::text NOT NULL,
+    valid_until timestamp with time zone DEFAULT 'infinity'::timestamp with time zone NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT grant_rule_effect_check CHECK ((effect = ANY (ARRAY['allow'::text, 'deny'::text]))),
+    CONSTRAINT grant_rule_server_pattern_check CHECK (((server_pattern <> ''::text) AND (length(server_pattern) <= 256) AND (server_pattern !~ '/'::text))),
+    CONSTRAINT grant_rule_tool_pattern_check CHECK (((tool_pattern <> ''::text) AND (length(tool_pattern) <= 256)))
+);
+
+COMMENT ON TABLE tool_rag.grant_rule IS 'Rules on tools by pattern, "*" being any run of characters. A tool is permitted while at least one allow that the caller''s roles hold is valid and no deny that they hold is.';
+
+COMMENT ON COLUMN tool_rag.grant_rule.valid_until IS 'End of validity, compared with the time of the search: expiry needs no job.';
+
+ALTER TABLE tool_rag.grant_rule ALTER COLUMN grant_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tool_rag.grant_rule_grant_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE tool_rag.lexeme (
+    lexeme_id integer NOT NULL,
+    lexeme text NOT NULL,
+    document_frequency integer NOT NULL,
+    CONSTRAINT lexeme_document_frequency_check CHECK ((document_frequency >= 0))
+);
+
+COMMENT ON TABLE tool_rag.lexeme IS 'The lexemes of all tools, each with the number of tools it is in.';
+
+ALTER TABLE tool_rag.lexeme ALTER COLUMN lexeme_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tool_rag.lexeme_lexeme_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE tool_rag.posting (
+    lexeme_id integer NOT NULL,
+    tool_id integer NOT NULL,
+    frequency real NOT NULL,
+    length integer NOT NULL
+);
+
+COMMENT ON TABLE tool_rag.posting IS 'Which lexeme stands in which tool. Frequency and length are all that BM25 needs, so that a search reads only this index. Written by trigger only, without foreign keys, whose checks would cost more than the rest of the index.';
+
+COMMENT ON COLUMN tool_rag.posting.frequency IS 'Occurrences, each weighted by its field (BM25F; Robertson, Zaragoza and Taylor 2004).';
+
+COMMENT ON COLUMN tool_rag.posting.length IS 'The tool''s document.length, repeated.';
+
+CREATE TABLE tool_rag.ranking_setting (
+    singleton boolean DEFAULT true NOT NULL,
+    text_search_config regconfig DEFAULT 'english'::regconfig NOT NULL,
+    bm25_k1 real DEFAULT 1.6 NOT NULL,
+    bm25_b real DEFAULT 0.75 NOT NULL,
+    name_weight real DEFAULT 2 NOT NULL,
+    title_weight real DEFAULT 2 NOT NULL,
+    description_weight real DEFAULT 1 NOT NULL,
+    parameter_name_weight real DEFAULT 0.5 NOT NULL,
+    parameter_description_weight real DEFAULT 0.5 NOT NULL,
+    parameter_value_weight real DEFAULT 1 NOT NULL,
+    server_weight real DEFAULT 0.25 NOT NULL,
+    full_vector_weight real DEFAULT 1 NOT NULL,
+    short_vector_weight real DEFAULT 0.5 NOT NULL,
+    name_vector_weight real DEFAULT 0.2 NOT NULL,
+    CONSTRAINT ranking_setting_bm25_check CHECK (((bm25_k1 > (0)::double precision) AND ((bm25_b >= (0)::double precision) AND (bm25_b <= (1)::double precision)))),
+    CONSTRAINT ranking_setting_singleton_check CHECK (singleton),
+    CONSTRAINT ranking_setting_weight_check CHECK ((LEAST(name_weight, title_weight, description_weight, parameter_name_weight, parameter_description_weight, parameter_value_weight, server_weight, full_vector_weight, short_vector_weight, name_vector_weight) >= (0)::double precision))
+);
+
+COMMENT ON TABLE tool_rag.ranking_setting IS 'One row of parameters of the index. After an update the catalogue is indexed anew in the same transaction, except for bm25_k1 and bm25_b, which a search reads.';
+
+COMMENT ON COLUMN tool_rag.ranking_setting.text_search_config IS 'Which text-search configuration turns tools and requests into lexemes.';
+
+CREATE TABLE tool_rag.role (
+    role_id integer NOT NULL,
+    name text NOT NULL,
+    description text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT role_name_check CHECK (((name <> ''::text) AND (length(name) <= 256) AND (name !~ '[,{}"]'::text)))
+);
+
+COMMENT ON TABLE tool_rag.role IS 'A role of the application''s users (not a Postgres role).';
+
+CREATE TABLE tool_rag.role_parent (
+    role_id integer NOT NULL,
+    parent_id integer NOT NULL,
+    CONSTRAINT role_parent_check CHECK ((role_id <> parent_id))
+);
+
+COMMENT ON TABLE tool_rag.role_parent IS 'Inheritance: a role holds every rule of its parents, allows and denies. Cycles are refused.';
+
+ALTER TABLE tool_rag.role ALTER COLUMN role_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tool_rag.role_role_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE tool_rag.role_tool (
+    role_id integer NOT NULL,
+    tool_id integer NOT NULL,
+    server_id integer NOT NULL,
+    grant_id integer,
+    allow_until timestamp with time zone NOT NULL,
+    deny_until timestamp with time zone NOT NULL
+);
+
+COMMENT ON TABLE tool_rag.role_tool IS 'grant_rule expanded over inheritance, patterns and enabled tools; kept exact by triggers in the transaction of the edit. Never edit it.';
+
+COMMENT ON COLUMN tool_rag.role_tool.grant_id IS 'The allow that lasts longest (the lowest id among equals): what a result names as its grant.';
+
+COMMENT ON COLUMN tool_rag.role_tool.allow_until IS 'Latest end of the allows, -infinity where there is none.';
+
+COMMENT ON COLUMN tool_rag.role_tool.deny_until IS 'Latest end of the denies, -infinity where there is none.';
+
+CREATE TABLE tool_rag.server (
+    server_id integer NOT NULL,
+    name text NOT NULL,
+    title text,
+    description text,
+    enabled boolean DEFAULT true NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT server_name_check CHECK (((name <> ''::text) AND (length(name) <= 256) AND (name !~ '[/*]'::text)))
+);
+
+COMMENT ON TABLE tool_rag.server IS 'A source of tools: an MCP server, an API, or one export of function definitions.';
+
+COMMENT ON COLUMN tool_rag.server.name IS 'What patterns and results call it; without "/" and "*", which patterns use.';
+
+COMMENT ON COLUMN tool_rag.server.enabled IS 'False hides all its tools from every role, without losing grants or index.';
+
+ALTER TABLE tool_rag.server ALTER COLUMN server_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tool_rag.server_server_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE tool_rag.tool (
+    tool_id integer NOT NULL,
+    server_id integer NOT NULL,
+    name text NOT NULL,
+    title text,
+    description text DEFAULT ''::text NOT NULL,
+    input_schema jsonb DEFAULT '{"type": "object", "properties": {}}'::jsonb NOT NULL,
+    output_schema jsonb,
+    annotations jsonb DEFAULT '{}'::jsonb NOT NULL,
+    is_action boolean,
+    identity_parameters text[] DEFAULT '{}'::text[] NOT NULL,
+    enabled boolean DEFAULT true NOT NULL,
+    content_hash bytea NOT NULL,
+    token_count integer NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT tool_annotations_check CHECK ((jsonb_typeof(annotations) = 'object'::text)),
+    CONSTRAINT tool_input_schema_check CHECK ((jsonb_typeof(input_schema) = 'object'::text)),
+    CONSTRAINT tool_is_action_check CHECK ((is_action IS NOT NULL)),
+    CONSTRAINT tool_name_check CHECK (((name <> ''::text) AND (length(name) <= 256))),
+    CONSTRAINT tool_output_schema_check CHECK ((jsonb_typeof(output_schema) = 'object'::text))
+);
+
+COMMENT ON TABLE tool_rag.tool IS 'One tool as its server describes it. Ranking data follows every edit in the same transaction.';
+
+COMMENT ON COLUMN tool_rag.tool.input_schema IS 'JSON Schema of the arguments.';
+
+COMMENT ON COLUMN tool_rag.tool.annotations IS 'MCP tool annotations, as exported.';
+
+COMMENT ON COLUMN tool_rag.tool.is_action IS 'Whether a call changes something. Left null it is taken from annotations.readOnlyHint and destructiveHint; where these say nothing a tool counts as an action, as the MCP default has it.';
+
+COMMENT ON COLUMN tool_rag.tool.identity_parameters IS 'Arguments that say on whose behalf a call is made, to be filled by the caller''s backend.';
+
+COMMENT ON COLUMN tool_rag.tool.content_hash IS 'SHA-256 over everything a server exports for the tool; set by trigger.';
+
+COMMENT ON COLUMN tool_rag.tool.token_count IS 'Estimated tokens of the definition as a model receives it (docs/design.md states the error); set by trigger.';
+
+ALTER TABLE tool_rag.tool ALTER COLUMN tool_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tool_rag.tool_tool_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE tool_rag.tool_vector (
+    tool_id integer NOT NULL,
+    model_id integer NOT NULL,
+    kind text NOT NULL,
+    source_id integer DEFAULT 0 NOT NULL,
+    embedding public.halfvec NOT NULL,
+    CONSTRAINT tool_vector_kind_check CHECK ((kind = 'definition'::text))
+);
+
+COMMENT ON TABLE tool_rag.tool_vector IS 'Vectors of tools. A tool''s definition has one: the weighted sum of the unit vectors of its full text, its short text and its name, whose inner product with a request''s vector is the weighted sum of the three cosines.';
+
+COMMENT ON COLUMN tool_rag.tool_vector.source_id IS 'Which of several texts of one kind.';
+
+CREATE TABLE tool_rag.word_piece (
+    piece text NOT NULL COLLATE pg_catalog."C",
+    embedding public.halfvec(256) NOT NULL
+);
+
+COMMENT ON TABLE tool_rag.word_piece IS 'The built-in model: word pieces ("##" begins a continuation) and their vectors.';
+
+ALTER TABLE ONLY tool_rag.alembic_version
+    ADD CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num);
+
+ALTER TABLE ONLY tool_rag.catalogue_state
+    ADD CONSTRAINT catalogue_state_pkey PRIMARY KEY (singleton);
+
+ALTER TABLE ONLY tool_rag.document
+    ADD CONSTRAINT document_pkey PRIMARY KEY (tool_id);
+
+ALTER TABLE ONLY tool_rag.embedding_model
+    ADD CONSTRAINT embedding_model_name_key UNIQUE (name);
+
+ALTER TABLE ONLY tool_rag.embedding_model
+    ADD CONSTRAINT embedding_model_pkey PRIMARY KEY (model_id);
+
+ALTER TABLE ONLY tool_rag.grant_rule
+    ADD CONSTRAINT grant_rule_key UNIQUE (role_id, server_pattern, tool_pattern, effect);
+
+ALTER TABLE ONLY tool_rag.grant_rule
+    ADD CONSTRAINT grant_rule_pkey PRIMARY KEY (grant_id);
+
+ALTER TABLE ONLY tool_rag.lexeme
+    ADD CONSTRAINT lexeme_lexeme_key UNIQUE (lexeme);
+
+ALTER TABLE ONLY tool_rag.lexeme
+    ADD CONSTRAINT lexeme_pkey PRIMARY KEY (lexeme_id);
+
+ALTER TABLE ONLY tool_rag.posting
+    ADD CONSTRAINT posting_pkey PRIMARY KEY (lexeme_id, tool_id) INCLUDE (frequency, length);
+
+ALTER TABLE ONLY tool_rag.ranking_setting
+    ADD CONSTRAINT ranking_setting_pkey PRIMARY KEY (singleton);
+
+ALTER TABLE ONLY tool_rag.role
+    ADD CONSTRAINT role_name_key UNIQUE (name);
+
+ALTER TABLE ONLY tool_rag.role_parent
+    ADD CONSTRAINT role_parent_pkey PRIMARY KEY (role_id, parent_id);
+
+ALTER TABLE ONLY tool_rag.role
+    ADD CONSTRAINT role_pkey PRIMARY KEY (role_id);
+
+ALTER TABLE ONLY tool_rag.role_tool
+    ADD CONSTRAINT role_tool_pkey PRIMARY KEY (tool_id, role_id) INCLUDE (server_id, grant_id, allow_until, deny_until);
+
+ALTER TABLE ONLY tool_rag.server
+    ADD CONSTRAINT server_name_key UNIQUE (name);
+
+ALTER TABLE ONLY tool_rag.server
+    ADD CONSTRAINT server_pkey PRIMARY KEY (server_id);
+
+ALTER TABLE ONLY tool_rag.tool
+    ADD CONSTRAINT tool_pkey PRIMARY KEY (tool_id);
+
+ALTER TABLE ONLY tool_rag.tool
+    ADD CONSTRAINT tool_server_id_name_key UNIQUE (server_id, name);
+
+ALTER TABLE ONLY tool_rag.tool_vector
+    ADD CONSTRAINT tool_vector_pkey PRIMARY KEY (model_id, tool_id, kind, source_id);
+
+ALTER TABLE ONLY tool_rag.word_piece
+    ADD CONSTRAINT word_piece_pkey PRIMARY KEY (piece);
+
+CREATE INDEX role_parent_parent_id_idx ON tool_rag.role_parent USING btree (parent_id);
+
+CREATE INDEX role_tool_role_id_idx ON tool_rag.role_tool USING btree (role_id, tool_id) INCLUDE (server_id, grant_id, allow_until, deny_until);
+
+CREATE INDEX tool_vector_built_in_idx ON tool_rag.tool_vector USING hnsw (((embedding)::public.halfvec(256)) public.halfvec_ip_ops) WITH (ef_construction='128') WHERE (model_id = 1);
+
+CREATE INDEX tool_vector_tool_id_idx ON tool_rag.tool_vector USING btree (tool_id);
+
+CREATE TRIGGER grant_rule_after_delete AFTER DELETE ON tool_rag.grant_rule REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_grant_rule_change();
+
+CREATE TRIGGER grant_rule_after_insert AFTER INSERT ON tool_rag.grant_rule REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_grant_rule_change();
+
+CREATE TRIGGER grant_rule_after_truncate AFTER TRUNCATE ON tool_rag.grant_rule FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_grant_rule_change();
+
+CREATE TRIGGER grant_rule_after_update_new AFTER UPDATE ON tool_rag.grant_rule REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_grant_rule_change();
+
+CREATE TRIGGER grant_rule_after_update_old AFTER UPDATE ON tool_rag.grant_rule REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_grant_rule_change();
+
+CREATE TRIGGER grant_rule_before_edit BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON tool_rag.grant_rule FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._before_edit();
+
+CREATE TRIGGER ranking_setting_after_update AFTER UPDATE ON tool_rag.ranking_setting REFERENCING OLD TABLE AS old_setting NEW TABLE AS new_setting FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_ranking_setting_update();
+
+CREATE TRIGGER ranking_setting_before_edit BEFORE UPDATE ON tool_rag.ranking_setting FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._before_edit();
+
+CREATE TRIGGER role_before_edit BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON tool_rag.role FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._before_edit();
+
+CREATE TRIGGER role_parent_after_delete AFTER DELETE ON tool_rag.role_parent REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_role_parent_change();
+
+CREATE TRIGGER role_parent_after_insert AFTER INSERT ON tool_rag.role_parent REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_role_parent_change();
+
+CREATE TRIGGER role_parent_after_truncate AFTER TRUNCATE ON tool_rag.role_parent FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_role_parent_change();
+
+CREATE TRIGGER role_parent_after_update_new AFTER UPDATE ON tool_rag.role_parent REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_role_parent_change();
+
+CREATE TRIGGER role_parent_after_update_old AFTER UPDATE ON tool_rag.role_parent REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_role_parent_change();
+
+CREATE TRIGGER role_parent_before_edit BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON tool_rag.role_parent FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._before_edit();
+
+CREATE TRIGGER role_parent_before_write BEFORE INSERT OR UPDATE ON tool_rag.role_parent FOR EACH ROW EXECUTE FUNCTION tool_rag._before_role_parent_write();
+
+CREATE TRIGGER server_after_update AFTER UPDATE ON tool_rag.server REFERENCING OLD TABLE AS old_server NEW TABLE AS new_server FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_server_update();
+
+CREATE TRIGGER server_before_edit BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON tool_rag.server FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._before_edit();
+
+CREATE TRIGGER tool_after_delete AFTER DELETE ON tool_rag.tool REFERENCING OLD TABLE AS old_tool FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_tool_delete();
+
+CREATE TRIGGER tool_after_insert AFTER INSERT ON tool_rag.tool REFERENCING NEW TABLE AS new_tool FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_tool_insert();
+
+CREATE TRIGGER tool_after_truncate AFTER TRUNCATE ON tool_rag.tool FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_tool_truncate();
+
+CREATE TRIGGER tool_after_update AFTER UPDATE ON tool_rag.tool REFERENCING OLD TABLE AS old_tool NEW TABLE AS new_tool FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_tool_update();
+
+CREATE TRIGGER tool_before_edit BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON tool_rag.tool FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._before_edit();
+
+CREATE TRIGGER tool_before_write BEFORE INSERT OR UPDATE ON tool_rag.tool FOR EACH ROW EXECUTE FUNCTION tool_rag._before_tool_write();
+
+ALTER TABLE ONLY tool_rag.grant_rule
+    ADD CONSTRAINT grant_rule_role_id_fkey FOREIGN KEY (role_id) REFERENCES tool_rag.role(role_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY tool_rag.role_parent
+    ADD CONSTRAINT role_parent_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES tool_rag.role(role_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY tool_rag.role_parent
+    ADD CONSTRAINT role_parent_role_id_fkey FOREIGN KEY (role_id) REFERENCES tool_rag.role(role_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY tool_rag.role_tool
+    ADD CONSTRAINT role_tool_role_id_fkey FOREIGN KEY (role_id) REFERENCES tool_rag.role(role_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY tool_rag.role_tool
+    ADD CONSTRAINT role_tool_tool_id_fkey FOREIGN KEY (tool_id) REFERENCES tool_rag.tool(tool_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY tool_rag.tool
+    ADD CONSTRAINT tool_server_id_fkey FOREIGN KEY (server_id) REFERENCES tool_rag.server(server_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY tool_rag.tool_vector
+    ADD CONSTRAINT tool_vector_model_id_fkey FOREIGN KEY (model_id) REFERENCES tool_rag.embedding_model(model_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY tool_rag.tool_vector
+    ADD CONSTRAINT tool_vector_tool_id_fkey FOREIGN KEY (tool_id) REFERENCES tool_rag.tool(tool_id) ON DELETE CASCADE;
+
+REVOKE ALL ON FUNCTION tool_rag._after_grant_rule_change() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._after_ranking_setting_update() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._after_role_parent_change() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._after_server_update() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._after_tool_delete() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._after_tool_insert() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._after_tool_truncate() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._after_tool_update() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._before_edit() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._before_role_parent_write() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._before_tool_write() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._candidates(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_depth integer, p_exact boolean) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._check_search(p_query text, p_k integer, p_context text[], p_conversation text, p_token_budget integer, p_min_relevance real, p_options jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._content_hash(p_title text, p_description text, p_input_schema jsonb, p_output_schema jsonb, p_annotations jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._descendants(p_role_ids integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._estimate_tokens(p_name text, p_description text, p_input_schema jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._expand_access(p_role_ids integer[], p_tool_ids integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._find_role(p_name text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._fold_marks(p_text text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._identifier_words(p_text text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._index_lexemes(p_tool_ids integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._index_tools(p_tool_ids integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._index_vectors(p_tool_ids integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._is_action(p_annotations jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._is_ascii(p_text text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._lexical_text(p_text text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._lock_catalogue() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._lower(p_text text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._matches(p_pattern text, p_name text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._permitted(p_role_ids integer[], p_server_ids integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._propose_by_vector(p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._propose_by_words(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_role_ids integer[], p_server_ids integer[], p_limit integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._rank_vectors(p_embedding public.halfvec, p_model_id integer, p_tool_ids integer[], p_limit integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._rank_words(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_tool_ids integer[], p_limit integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT weights double precision[], OUT frequencies integer[], OUT words text[], OUT base double precision, OUT slope double precision) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._read_tools(p_tools jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._refresh_access(p_role_ids integer[], p_tool_ids integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._role_ids(p_roles text[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._rules_on(p_role_id integer, p_server text, p_tool text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._tool_fields(p_name text, p_title text, p_description text, p_input_schema jsonb, p_server text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._unindex_lexemes(p_tool_ids integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._word_pieces(p_word text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._words(p_text text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.add_role(name text, parents text[], description text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.embed(text text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.explain_access(role text, server text, tool text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.permitted_tools(roles text[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.reindex_tools() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.remove_role(name text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.revoke_tools(role text, server_pattern text, tool_pattern text, effect text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer, embedding public.vector, context text[], conversation text, servers text[], token_budget integer, min_relevance real, options jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.upsert_tools(payload jsonb) FROM PUBLIC;
+

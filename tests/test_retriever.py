@@ -1,0 +1,332 @@
+from __future__ import annotations
+
+import asyncio
+import inspect
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from psycopg.rows import dict_row
+from psycopg_pool import AsyncConnectionPool, ConnectionPool
+
+import tool_rag_pg
+from tests.cli.conftest import GITHUB, MAIL
+from tool_rag_pg.errors import (
+    DatabaseUnavailable,
+    InvalidArgument,
+    SchemaNotReady,
+    ToolRagError,
+)
+from tool_rag_pg.models import AccessRule, PermittedTool, ServerChange, ToolHit
+from tool_rag_pg.retriever import AsyncToolRetriever, ToolRetriever
+
+Connection = psycopg.Connection[Any]
+TEXT = st.characters(exclude_characters="\0", exclude_categories=["Cs"])
+QUERY = "open a pull request from my branch"
+
+
+@pytest.fixture
+def retriever(connection: Connection) -> ToolRetriever:
+    """Five tools and the role developer, in the test's transaction."""
+    made = ToolRetriever(connection)
+    made.upsert_tools([GITHUB, MAIL])
+    made.add_role("developer")
+    made.grant_tools("developer", "github")
+    made.grant_tools("developer", "github", "delete_*", effect="deny")
+    return made
+
+
+def fill(database: str) -> None:
+    with ToolRetriever(database) as retriever:
+        retriever.upsert_tools(GITHUB)
+        retriever.add_role("developer")
+        retriever.grant_tools("developer", "github")
+
+
+def methods(kind: type) -> dict[str, inspect.Signature]:
+    return {
+        name: inspect.signature(value)
+        for name, value in vars(kind).items()
+        if inspect.isfunction(value) and not name.startswith("_") and name != "close"
+    }
+
+
+def test_there_is_one_method_for_each_function_with_its_arguments(connection: Connection) -> None:
+    rows = connection.execute(
+        "select proname, coalesce(proargnames[1:pronargs], '{}') from pg_proc"
+        " where pronamespace = 'tool_rag'::regnamespace and proname !~ '^_'"
+        " and prorettype <> 'trigger'::regtype"
+    ).fetchall()
+    functions = {name: tuple(arguments) for name, arguments in rows}
+    found = {
+        name: tuple(signature.parameters)[1:] for name, signature in methods(ToolRetriever).items()
+    }
+    assert found == functions
+    assert methods(AsyncToolRetriever) == methods(ToolRetriever)
+
+
+@pytest.mark.parametrize("name", methods(ToolRetriever))
+def test_every_method_is_documented(name: str) -> None:
+    for kind in (ToolRetriever, AsyncToolRetriever):
+        method = getattr(kind, name)
+        assert method.__name__ == name
+        assert method.__doc__
+        assert "Call[" not in str(inspect.signature(method))
+
+
+def test_a_search_returns_rows(retriever: ToolRetriever) -> None:
+    hits = retriever.search_tools(QUERY, roles=["developer"], k=2)
+    assert [hit.rank for hit in hits] == [1, 2]
+    first = hits[0]
+    assert isinstance(first, ToolHit)
+    assert (first.server, first.name) == ("github", "create_pull_request")
+    assert first.input_schema["properties"]["head"] == {
+        "type": "string",
+        "description": "Branch with changes",
+    }
+    assert first.is_action is True
+    assert first.tokens > 0
+    with pytest.raises(AttributeError):
+        first.rank = 2  # type: ignore[misc]
+
+
+def test_every_argument_reaches_the_function(retriever: ToolRetriever) -> None:
+    assert {
+        hit.server for hit in retriever.search_tools("list", roles=["developer"], servers=["git*"])
+    } == {"github"}
+    assert retriever.search_tools("list", roles=["developer"], servers=["mail"]) == []
+    for refused in ({"k": 0}, {"k": 2**31}, {"options": {"no such": 1}}):
+        with pytest.raises(InvalidArgument), retriever_savepoint(retriever):
+            retriever.search_tools(QUERY, roles=["developer"], **refused)
+
+
+def retriever_savepoint(retriever: ToolRetriever) -> Any:
+    database = retriever._database
+    assert isinstance(database, psycopg.Connection)
+    return database.transaction()
+
+
+def test_without_roles_those_of_the_session_count(retriever: ToolRetriever) -> None:
+    assert retriever.search_tools(QUERY) == []
+    assert retriever.permitted_tools() == []
+    database = retriever._database
+    assert isinstance(database, psycopg.Connection)
+    database.execute("set local tool_rag.roles = 'guest, developer'")
+    assert retriever.search_tools(QUERY)
+    assert len(retriever.permitted_tools()) == 2
+    assert retriever.search_tools(QUERY, roles=[]) == []
+
+
+@given(
+    query=st.text(min_size=1),
+    roles=st.one_of(
+        st.none(), st.lists(st.text(TEXT, max_size=12).filter(lambda role: role != "developer"))
+    ),
+)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_role_and_unknown_roles_never_see_a_tool(
+    retriever: ToolRetriever, query: str, roles: list[str] | None
+) -> None:
+    try:
+        with retriever_savepoint(retriever):
+            hits = retriever.search_tools(query, roles=roles)
+    except InvalidArgument as error:
+        # White space only.
+        assert "query is empty" in error.message  # noqa: PT017
+    else:
+        assert hits == []
+    with retriever_savepoint(retriever):
+        assert retriever.permitted_tools(roles=roles) == []
+
+
+def test_any_text_is_a_query(retriever: ToolRetriever) -> None:
+    for text in (
+        "nul\0 in it",
+        "half \ud800 pair",
+        "\U0001d518\u043f\u4e2d pull",
+        "%s %(x)s {} $1 '; --",
+    ):
+        retriever.search_tools(text, roles=["developer"])
+
+
+def test_roles_are_taken_as_they_are(retriever: ToolRetriever) -> None:
+    for role in ("develo\0per", "developer\ud800"):
+        with pytest.raises(InvalidArgument):
+            retriever.search_tools(QUERY, roles=[role])
+
+
+def test_permitted_tools(retriever: ToolRetriever) -> None:
+    permitted = retriever.permitted_tools(roles=["developer"])
+    assert all(isinstance(tool, PermittedTool) for tool in permitted)
+    assert [tool.name for tool in permitted] == ["create_pull_request", "list_issues"]
+
+
+def test_upserts_count_and_name_faults(retriever: ToolRetriever) -> None:
+    (change,) = retriever.upsert_tools({**MAIL, "tools": MAIL["tools"][:1]})
+    assert change == ServerChange(server="mail", added=0, changed=0, unchanged=1, removed=1)
+    with pytest.raises(InvalidArgument, match=r"payload\.tools\[0\]\.name"):
+        retriever.upsert_tools({"server": "mail", "tools": [{"name": 5}]})
+
+
+def test_roles_and_rules(retriever: ToolRetriever) -> None:
+    assert retriever.add_role("lead", parents=["developer"], description="Leads") is True
+    assert retriever.add_role("lead") is False
+    assert len(retriever.permitted_tools(roles=["lead"])) == 2
+    assert retriever.grant_tools("lead", "mail") == 2
+    assert retriever.revoke_tools("lead", "mail", effect="deny") == 0
+    assert retriever.revoke_tools("lead", "mail") == 1
+    retriever.remove_role("lead")
+    with pytest.raises(InvalidArgument, match='role "lead" does not exist') as raised:
+        retriever.remove_role("lead")
+    assert "tool-rag roles add" in (raised.value.hint or "")
+    assert isinstance(raised.value.__cause__, psycopg.Error)
+
+
+def test_explanations_hold_the_rules_that_fit(retriever: ToolRetriever) -> None:
+    end = datetime.now(UTC).replace(microsecond=0) + timedelta(days=1)
+    retriever.grant_tools("developer", "*", "list_*", valid_until=end)
+    allowed = retriever.explain_access("developer", "github", "list_issues")
+    assert allowed.permitted
+    assert {(rule.server_pattern, rule.valid_until) for rule in allowed.rules} == {
+        ("github", None),
+        ("*", end),
+    }
+    denied = retriever.explain_access("developer", "github", "delete_repo")
+    assert (denied.permitted, denied.reason) == (False, "denied to developer by github/delete_*")
+    assert denied.rules[0] == AccessRule(
+        rule_role="developer",
+        server_pattern="github",
+        tool_pattern="delete_*",
+        effect="deny",
+        valid_until=None,
+        valid=True,
+    )
+    assert retriever.explain_access("developer", "mail", "send_message").rules == ()
+
+
+def test_times_need_a_zone_and_lists_are_no_texts(retriever: ToolRetriever) -> None:
+    with pytest.raises(InvalidArgument, match="has no time zone"):
+        retriever.grant_tools("developer", "mail", valid_until=datetime(2999, 1, 1))
+    with pytest.raises(InvalidArgument, match="roles is one text") as raised:
+        retriever.search_tools(QUERY, roles="developer")
+    assert raised.value.hint == "pass roles=['developer']"
+
+
+def test_embeddings_have_length_one(retriever: ToolRetriever) -> None:
+    vector = retriever.embed("refund a payment")
+    assert vector is not None
+    assert sum(value * value for value in vector) == pytest.approx(1, abs=0.01)
+    assert retriever.embed("\0") is None
+
+
+def test_a_given_connection_is_neither_committed_nor_closed(database: str) -> None:
+    fill(database)
+    with psycopg.connect(database, row_factory=dict_row) as connection:
+        with ToolRetriever(connection) as retriever:
+            retriever.add_role("mine")
+            assert retriever.search_tools(QUERY, roles=["developer"])[0].rank == 1
+        assert not connection.closed
+        assert connection.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS
+        connection.rollback()
+        assert connection.execute("select name from tool_rag.role").fetchall() == [
+            {"name": "developer"}
+        ]
+
+
+def test_a_pool_commits_each_call(database: str) -> None:
+    fill(database)
+    with ConnectionPool(database, min_size=1, max_size=2, open=True) as pool:
+        with ToolRetriever(pool) as retriever:
+            assert retriever.add_role("mine") is True
+            assert retriever.search_tools(QUERY, roles=["developer"])
+        with pool.connection() as connection:
+            assert len(connection.execute("select from tool_rag.role").fetchall()) == 2
+
+
+def test_an_own_connection_is_lazy_reopened_and_closed(database: str) -> None:
+    retriever = ToolRetriever(database)
+    assert retriever._own is None
+    retriever.add_role("mine")
+    first = retriever._own
+    assert first is not None
+    first.close()
+    assert retriever.add_role("mine") is False
+    second = retriever._own
+    assert second is not None
+    retriever.close()
+    assert second.closed
+    with pytest.raises(InvalidArgument, match="is closed"):
+        retriever.add_role("mine")
+
+
+def test_a_database_that_is_not_ready(make_database: Any) -> None:
+    with ToolRetriever(make_database()) as retriever:
+        with pytest.raises(SchemaNotReady) as raised:
+            retriever.search_tools(QUERY, roles=["developer"])
+        assert raised.value.hint == "run: tool-rag db upgrade"
+        assert isinstance(raised.value.__cause__, psycopg.Error)
+
+
+@pytest.mark.parametrize(
+    "conninfo", ["postgresql://user:secret@127.0.0.1:1/none?connect_timeout=2", "secret nonsense"]
+)
+def test_no_connection(conninfo: str) -> None:
+    async def search() -> None:
+        async with AsyncToolRetriever(conninfo) as retriever:
+            await retriever.search_tools(QUERY)
+
+    with pytest.raises(DatabaseUnavailable) as blocking:
+        ToolRetriever(conninfo).search_tools(QUERY)
+    with pytest.raises(DatabaseUnavailable) as asynchronous:
+        asyncio.run(search())
+    assert "secret" not in f"{blocking.value}{asynchronous.value}"
+
+
+def test_the_wrong_kind_of_connection_is_refused(database: str) -> None:
+    async def check() -> None:
+        async with await psycopg.AsyncConnection.connect(database) as connection:
+            with pytest.raises(InvalidArgument) as raised:
+                ToolRetriever(connection)  # type: ignore[arg-type]
+            assert raised.value.hint == "use AsyncToolRetriever"
+
+    asyncio.run(check())
+    with psycopg.connect(database) as connection, pytest.raises(InvalidArgument):
+        AsyncToolRetriever(connection)  # type: ignore[arg-type]
+
+
+def test_the_asynchronous_retriever(database: str) -> None:
+    fill(database)
+
+    async def check() -> None:
+        async with AsyncToolRetriever(database) as retriever:
+            many = await asyncio.gather(
+                *(retriever.search_tools(QUERY, roles=["developer"], k=k) for k in (1, 2, 3))
+            )
+            assert [len(hits) for hits in many] == [1, 2, 3]
+            with pytest.raises(ToolRagError, match="does not exist"):
+                await retriever.remove_role("nobody")
+        with pytest.raises(InvalidArgument, match="is closed"):
+            await retriever.search_tools(QUERY)
+        async with await psycopg.AsyncConnection.connect(database) as connection:
+            async with AsyncToolRetriever(connection) as borrowed:
+                await borrowed.add_role("mine")
+            await connection.rollback()
+            assert not connection.closed
+        async with AsyncConnectionPool(database, min_size=1, max_size=2, open=False) as pool:
+            pooled = AsyncToolRetriever(pool)
+            assert await pooled.add_role("mine") is True
+            assert await pooled.search_tools(QUERY, roles=["developer"])
+
+    asyncio.run(check())
+
+
+def test_the_package_exports_them() -> None:
+    assert set(tool_rag_pg.__all__) <= set(dir(tool_rag_pg))
+    for name in tool_rag_pg.__all__:
+        assert getattr(tool_rag_pg, name).__name__ == name
+    with pytest.raises(AttributeError, match=re.escape("has no attribute 'nope'")):
+        _ = tool_rag_pg.nope

@@ -1,0 +1,312 @@
+"""One statement for each SQL function, shared by the blocking and the asynchronous retriever.
+
+A function here takes what its SQL function takes, under the same names, and returns a `Call`: what
+to send, and how to read the answer. Its docstring is the one that users see on the retrievers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, Literal, LiteralString, TypeVar
+
+from psycopg.types.json import Jsonb
+from psycopg.types.numeric import Float4, Int4
+
+from .errors import InvalidArgument
+from .models import AccessExplanation, AccessRule, PermittedTool, ServerChange, ToolHit
+
+__all__ = [
+    "Call",
+    "add_role",
+    "embed",
+    "explain_access",
+    "grant_tools",
+    "permitted_tools",
+    "reindex_tools",
+    "remove_role",
+    "revoke_tools",
+    "search_tools",
+    "upsert_tools",
+]
+
+Effect = Literal["allow", "deny"]
+Row = Mapping[str, Any]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """A statement, its parameters, and what makes a result of its rows."""
+
+    statement: LiteralString
+    parameters: Mapping[str, Any]
+    read: Callable[[Sequence[Row]], T]
+
+
+def search_tools(
+    query: str,
+    *,
+    roles: Sequence[str] | None = None,
+    k: int = 8,
+    embedding: Sequence[float] | None = None,
+    context: Sequence[str] = (),
+    conversation: str | None = None,
+    servers: Sequence[str] | None = None,
+    token_budget: int | None = None,
+    min_relevance: float | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Call[list[ToolHit]]:
+    """Return the few tools that serve a request, out of those that the roles may use.
+
+    Args:
+        query: the request in the user's own words.
+        roles: the caller's roles; None takes those of the session's setting `tool_rag.roles`.
+            Without any, and for roles that do not exist, the answer is empty.
+        k: at most so many tools.
+        embedding: the request's vector by another model, to rank by it too.
+        context: earlier messages of the conversation, the newest last.
+        conversation: identifies the conversation, so that tools in use stay in the list.
+        servers: only tools of these; "*" is any run of characters.
+        token_budget: leave out tools that would exceed so many tokens together.
+        min_relevance: leave out tools less relevant than this, 0 to 1.
+        options: further settings, by name.
+
+    Raises:
+        InvalidArgument: an argument that the function refuses.
+        SchemaNotReady: the database lacks the schema, or holds an older version.
+        ToolRagError: whatever else the database reports.
+    """
+    return Call(
+        "select rank, server, name, title, description, input_schema, is_action, relevance, score,"
+        " tokens, reason, explain from tool_rag.search_tools(query => %(query)s,"
+        " roles => %(roles)s, k => %(k)s, embedding => %(embedding)s, context => %(context)s,"
+        " conversation => %(conversation)s, servers => %(servers)s,"
+        " token_budget => %(token_budget)s, min_relevance => %(min_relevance)s,"
+        " options => %(options)s)",
+        {
+            "query": _clean(query),
+            "roles": _names(roles, "roles"),
+            "k": _int4(k, "k"),
+            "embedding": _vector(embedding),
+            "context": [_clean(text) for text in _names(context, "context") or ()],
+            "conversation": conversation,
+            "servers": _names(servers, "servers"),
+            "token_budget": None if token_budget is None else _int4(token_budget, "token_budget"),
+            "min_relevance": None if min_relevance is None else Float4(min_relevance),
+            "options": Jsonb(dict(options or {})),
+        },
+        lambda rows: [ToolHit(**row) for row in rows],
+    )
+
+
+def permitted_tools(*, roles: Sequence[str] | None = None) -> Call[list[PermittedTool]]:
+    """Return every tool that the roles may see now, ordered by server and name.
+
+    Args:
+        roles: the caller's roles; None takes those of the session's setting `tool_rag.roles`.
+    """
+    return Call(
+        "select server, name, title, description, is_action, tokens"
+        " from tool_rag.permitted_tools(roles => %(roles)s)",
+        {"roles": _names(roles, "roles")},
+        lambda rows: [PermittedTool(**row) for row in rows],
+    )
+
+
+def upsert_tools(
+    payload: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+) -> Call[list[ServerChange]]:
+    """Make a server's tools equal to an export, or several servers' to several; all or nothing.
+
+    Args:
+        payload: `{"server": name, "tools": [{"name", "description", "input_schema", ...}]}`, or a
+            list of these. `tool_rag_pg.sources.ServerExport.as_payload` makes one of any format.
+
+    Raises:
+        InvalidArgument: says which value of the payload is wrong; nothing was changed.
+    """
+    return Call(
+        "select server, added, changed, unchanged, removed"
+        " from tool_rag.upsert_tools(payload => %(payload)s)",
+        {"payload": Jsonb(payload)},
+        lambda rows: [ServerChange(**row) for row in rows],
+    )
+
+
+def add_role(
+    name: str, *, parents: Sequence[str] = (), description: str | None = None
+) -> Call[bool]:
+    """Create a role, or add parents to one that exists; return whether it is new.
+
+    Args:
+        name: what it is called.
+        parents: roles whose rules it inherits, allows and denies.
+        description: for people.
+
+    Raises:
+        InvalidArgument: a parent that does not exist, or a cycle.
+    """
+    return Call(
+        "select tool_rag.add_role(name => %(name)s, parents => %(parents)s,"
+        " description => %(description)s) as result",
+        {"name": name, "parents": _names(parents, "parents"), "description": description},
+        _scalar,
+    )
+
+
+def remove_role(name: str) -> Call[None]:
+    """Remove a role, its rules and its inheritance.
+
+    Raises:
+        InvalidArgument: the role does not exist.
+    """
+    return Call(
+        "select tool_rag.remove_role(name => %(name)s) as result", {"name": name}, lambda _: None
+    )
+
+
+def grant_tools(
+    role: str,
+    server_pattern: str,
+    tool_pattern: str = "*",
+    *,
+    effect: Effect = "allow",
+    valid_until: datetime | None = None,
+) -> Call[int]:
+    """Add a rule, or change the end of the same one; return how many tools its patterns fit today.
+
+    Args:
+        role: who it is for.
+        server_pattern: which servers; "*" is any run of characters.
+        tool_pattern: which of their tools.
+        effect: "allow", or "deny", which beats every allow.
+        valid_until: end of validity, with a time zone; None for no end.
+
+    Raises:
+        InvalidArgument: a role that does not exist, or an impossible pattern.
+    """
+    if valid_until is not None and valid_until.tzinfo is None:
+        raise InvalidArgument(
+            "valid_until has no time zone", hint="use datetime.now(timezone.utc) + timedelta(...)"
+        )
+    return Call(
+        "select tool_rag.grant_tools(role => %(role)s, server_pattern => %(server_pattern)s,"
+        " tool_pattern => %(tool_pattern)s, effect => %(effect)s,"
+        " valid_until => %(valid_until)s) as result",
+        {
+            "role": role,
+            "server_pattern": server_pattern,
+            "tool_pattern": tool_pattern,
+            "effect": effect,
+            "valid_until": valid_until,
+        },
+        _scalar,
+    )
+
+
+def revoke_tools(
+    role: str, server_pattern: str, tool_pattern: str = "*", *, effect: Effect | None = None
+) -> Call[int]:
+    """Remove the rules with exactly these patterns; return how many there were.
+
+    To take single tools out of a wider grant, grant a deny.
+
+    Args:
+        role: whose rules.
+        server_pattern: as in the grant.
+        tool_pattern: as in the grant.
+        effect: only the allow or the deny; None for both.
+
+    Raises:
+        InvalidArgument: the role does not exist.
+    """
+    return Call(
+        "select tool_rag.revoke_tools(role => %(role)s, server_pattern => %(server_pattern)s,"
+        " tool_pattern => %(tool_pattern)s, effect => %(effect)s) as result",
+        {
+            "role": role,
+            "server_pattern": server_pattern,
+            "tool_pattern": tool_pattern,
+            "effect": effect,
+        },
+        _scalar,
+    )
+
+
+def explain_access(role: str, server: str, tool: str) -> Call[AccessExplanation]:
+    """Return why a role may or may not see a tool. For admins: it tells what exists.
+
+    Raises:
+        InvalidArgument: the role or the tool does not exist.
+    """
+
+    def read(rows: Sequence[Row]) -> AccessExplanation:
+        rules = [dict(row) for row in rows]
+        verdicts = [(rule.pop("permitted"), rule.pop("reason")) for rule in rules]
+        return AccessExplanation(
+            permitted=verdicts[0][0],
+            reason=verdicts[0][1],
+            rules=tuple(AccessRule(**rule) for rule in rules if rule["rule_role"] is not None),
+        )
+
+    return Call(
+        "select permitted, reason, rule_role, server_pattern, tool_pattern, effect, valid_until,"
+        " valid from tool_rag.explain_access(role => %(role)s, server => %(server)s,"
+        " tool => %(tool)s)",
+        {"role": role, "server": server, "tool": tool},
+        read,
+    )
+
+
+def embed(text: str) -> Call[list[float] | None]:
+    """Return the built-in model's vector of a text, of length 1; None when it knows no word of it.
+
+    Args:
+        text: any text; the first 10,000 characters count.
+    """
+
+    def read(rows: Sequence[Row]) -> list[float] | None:
+        value: str | None = rows[0]["result"]
+        return None if value is None else [float(part) for part in value[1:-1].split(",")]
+
+    # As text, since the vector types of pgvector have no fixed number that a client could know.
+    return Call(
+        "select tool_rag.embed(text => %(text)s)::text as result", {"text": _clean(text)}, read
+    )
+
+
+def reindex_tools() -> Call[int]:
+    """Derive all ranking data anew from the catalogue; return the number of tools.
+
+    Edits keep it exact, so this is for the day after the database's own text search has changed.
+    """
+    return Call("select tool_rag.reindex_tools() as result", {}, _scalar)
+
+
+def _scalar(rows: Sequence[Row]) -> Any:
+    return rows[0]["result"]
+
+
+def _clean(text: str) -> str:
+    """Return a text as Postgres can take it: without NUL, and without halves of surrogate pairs."""
+    return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
+
+
+def _names(values: Sequence[str] | None, argument: str) -> list[str] | None:
+    if isinstance(values, str):
+        raise InvalidArgument(
+            f"{argument} is one text instead of a list", hint=f"pass {argument}=[{values!r}]"
+        )
+    return None if values is None else list(values)
+
+
+def _int4(value: int, argument: str) -> Int4:
+    if not -(2**31) <= value < 2**31:
+        raise InvalidArgument(f"{argument} is out of range: {value}")
+    return Int4(value)
+
+
+def _vector(values: Sequence[float] | None) -> str | None:
+    return None if values is None else f"[{','.join(repr(float(value)) for value in values)}]"

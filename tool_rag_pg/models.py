@@ -1,0 +1,115 @@
+"""What the SQL functions return, as frozen dataclasses with the names of their columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+__all__ = [
+    "AccessExplanation",
+    "AccessRule",
+    "PermittedTool",
+    "ServerChange",
+    "ToolHit",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolHit:
+    """One row of `tool_rag.search_tools`.
+
+    Attributes:
+        rank: place in the shortlist, from 1.
+        server: where the tool comes from.
+        name: what a caller gives to call it; unique within its server.
+        title: a name for people, or None.
+        description: what the tool does, possibly empty.
+        input_schema: JSON Schema of the arguments.
+        is_action: whether a call may change something.
+        relevance: calibrated, 0 to 1, or None where it is not computed.
+        score: what the rows are ordered by; comparable within one search only.
+        tokens: estimated tokens of the definition in a model's prompt.
+        reason: why it is in the list, as a clause for people, or None.
+        explain: the same as data: rank and score in each arm, and what matched.
+    """
+
+    rank: int
+    server: str
+    name: str
+    title: str | None
+    description: str
+    input_schema: dict[str, Any]
+    is_action: bool
+    relevance: float | None
+    score: float
+    tokens: int
+    reason: str | None
+    explain: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PermittedTool:
+    """One row of `tool_rag.permitted_tools`; fields as in `ToolHit`."""
+
+    server: str
+    name: str
+    title: str | None
+    description: str
+    is_action: bool
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerChange:
+    """One row of `tool_rag.upsert_tools`: how many tools of a server an export changed.
+
+    Attributes:
+        server: its name.
+        added: tools that are new.
+        changed: tools whose definition differs.
+        unchanged: tools that were left alone.
+        removed: tools that the export no longer lists.
+    """
+
+    server: str
+    added: int
+    changed: int
+    unchanged: int
+    removed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessRule:
+    """A rule of a role or of one that it inherits from, as `tool_rag.explain_access` lists them.
+
+    Attributes:
+        rule_role: whose rule it is.
+        server_pattern: which servers it fits; "*" is any run of characters.
+        tool_pattern: which tools of these it fits.
+        effect: "allow" or "deny".
+        valid_until: end of validity, or None for a rule without end.
+        valid: whether it holds now.
+    """
+
+    rule_role: str
+    server_pattern: str
+    tool_pattern: str
+    effect: str
+    valid_until: datetime | None
+    valid: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessExplanation:
+    """What `tool_rag.explain_access` says of a role and a tool.
+
+    Attributes:
+        permitted: whether the role may see the tool now.
+        reason: why, as a clause for people.
+        rules: every rule that fits the tool, denies first.
+    """
+
+    permitted: bool
+    reason: str
+    rules: tuple[AccessRule, ...] = field(default=())

@@ -1,0 +1,260 @@
+"""Calling the SQL functions from Python, blocking or asynchronously.
+
+Both retrievers have one method per SQL function, with the names of its arguments. They take a
+psycopg connection, a pool of psycopg_pool, or a connection string:
+
+- a connection stays its owner's: it is neither committed nor closed, so that own rows and ours
+  commit together;
+- a pool lends a connection for each call, and commits after it, as pools do;
+- with a connection string the retriever opens a connection of its own at the first call, in
+  autocommit, opens it anew after a loss, and closes it in `close()` or at the end of `with`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    contextmanager,
+    nullcontext,
+)
+from functools import wraps
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.rows import dict_row
+from psycopg.types.datetime import TimestamptzLoader
+
+from . import _database, _statements
+from ._statements import Call
+from .errors import DatabaseUnavailable, InvalidArgument
+
+__all__ = ["AsyncToolRetriever", "ToolRetriever", "run"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class _Pool(Protocol):
+    def connection(self) -> AbstractContextManager[psycopg.Connection[Any]]: ...
+
+
+class _AsyncPool(Protocol):
+    def connection(self) -> AbstractAsyncContextManager[psycopg.AsyncConnection[Any]]: ...
+
+
+class _OpenEndLoader(TimestamptzLoader):
+    """Reads the end of a rule: "infinity" is None, since Python's time ends with the year 9999."""
+
+    def load(self, data: Any) -> Any:
+        return None if bytes(data) == b"infinity" else super().load(data)
+
+
+def _method(build: Callable[P, Call[T]]) -> Callable[Concatenate[ToolRetriever, P], T]:
+    """Return the method that runs the statement which `build` makes of its arguments."""
+
+    def method(self: ToolRetriever, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._run(build(*args, **kwargs))
+
+    return _present(method, build)
+
+
+def _async_method(
+    build: Callable[P, Call[T]],
+) -> Callable[Concatenate[AsyncToolRetriever, P], Coroutine[Any, Any, T]]:
+    """Return the coroutine method that runs the statement which `build` makes."""
+
+    async def method(self: AsyncToolRetriever, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._run(build(*args, **kwargs))
+
+    return _present(method, build)
+
+
+M = TypeVar("M", bound=Callable[..., Any])
+
+
+def _present(method: M, build: Callable[..., Any]) -> M:
+    """Give a method the name, documentation and signature of its builder."""
+    wraps(build)(method)
+    signature = inspect.signature(build)
+    self_ = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    method.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[self_, *signature.parameters.values()],
+        return_annotation=str(signature.return_annotation).removeprefix("Call[").removesuffix("]"),
+    )
+    return method
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        with _database.translated():
+            yield
+    except UnicodeEncodeError as error:
+        raise InvalidArgument("an argument holds half of a surrogate pair") from error
+
+
+def run(connection: psycopg.Connection[Any], call: Call[T]) -> T:
+    """Run a statement and read its answer, whatever row factory the connection has.
+
+    Raises:
+        psycopg.Error: as the driver reports it.
+    """
+    with connection.cursor(row_factory=dict_row) as cursor:
+        cursor.adapters.register_loader("timestamptz", _OpenEndLoader)
+        cursor.execute(call.statement, call.parameters)
+        return call.read(cursor.fetchall())
+
+
+async def _connect(conninfo: str) -> psycopg.AsyncConnection[Any]:
+    try:
+        conninfo_to_dict(conninfo)
+    except psycopg.ProgrammingError:
+        # Whose text quotes the string, password and all.
+        raise DatabaseUnavailable(
+            "the connection string can't be read",
+            hint="write it as postgresql://USER@HOST:PORT/DATABASE",
+        ) from None
+    return await psycopg.AsyncConnection.connect(conninfo, autocommit=True)
+
+
+class ToolRetriever:
+    """Searches and administers tools; blocking.
+
+    Args:
+        database: a psycopg connection, a `psycopg_pool.ConnectionPool`, or a connection string.
+
+    The constructor neither connects nor creates anything. A retriever may be shared by threads as
+    far as what it was given may be.
+    """
+
+    def __init__(self, database: psycopg.Connection[Any] | _Pool | str) -> None:
+        if isinstance(database, psycopg.AsyncConnection):
+            raise InvalidArgument(
+                "an asynchronous connection was given", hint="use AsyncToolRetriever"
+            )
+        self._database = database
+        self._own: psycopg.Connection[Any] | None = None
+        self._closed = False
+        self._lock = threading.Lock()
+
+    search_tools = _method(_statements.search_tools)
+    permitted_tools = _method(_statements.permitted_tools)
+    upsert_tools = _method(_statements.upsert_tools)
+    add_role = _method(_statements.add_role)
+    remove_role = _method(_statements.remove_role)
+    grant_tools = _method(_statements.grant_tools)
+    revoke_tools = _method(_statements.revoke_tools)
+    explain_access = _method(_statements.explain_access)
+    embed = _method(_statements.embed)
+    reindex_tools = _method(_statements.reindex_tools)
+
+    def close(self) -> None:
+        """Close the retriever's own connection; one that was given stays open."""
+        with self._lock:
+            self._closed = True
+            if self._own is not None:
+                self._own.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _run(self, call: Call[T]) -> T:
+        with _translated(), self._connection() as connection:
+            return run(connection, call)
+
+    def _connection(self) -> AbstractContextManager[psycopg.Connection[Any]]:
+        if self._closed:
+            raise InvalidArgument("the retriever is closed", hint="make a new one")
+        if isinstance(self._database, psycopg.Connection):
+            return nullcontext(self._database)
+        if not isinstance(self._database, str):
+            return self._database.connection()
+        with self._lock:
+            if self._own is None or self._own.closed:
+                self._own = _database.connect(self._database, autocommit=True)
+            return nullcontext(self._own)
+
+
+class AsyncToolRetriever:
+    """Searches and administers tools; every method is a coroutine.
+
+    Args:
+        database: a psycopg `AsyncConnection`, a `psycopg_pool.AsyncConnectionPool`, or a
+            connection string.
+
+    The constructor neither connects nor creates anything.
+    """
+
+    def __init__(self, database: psycopg.AsyncConnection[Any] | _AsyncPool | str) -> None:
+        if isinstance(database, psycopg.Connection):
+            raise InvalidArgument("a blocking connection was given", hint="use ToolRetriever")
+        self._database = database
+        self._own: psycopg.AsyncConnection[Any] | None = None
+        self._closed = False
+        self._lock = asyncio.Lock()
+
+    search_tools = _async_method(_statements.search_tools)
+    permitted_tools = _async_method(_statements.permitted_tools)
+    upsert_tools = _async_method(_statements.upsert_tools)
+    add_role = _async_method(_statements.add_role)
+    remove_role = _async_method(_statements.remove_role)
+    grant_tools = _async_method(_statements.grant_tools)
+    revoke_tools = _async_method(_statements.revoke_tools)
+    explain_access = _async_method(_statements.explain_access)
+    embed = _async_method(_statements.embed)
+    reindex_tools = _async_method(_statements.reindex_tools)
+
+    async def close(self) -> None:
+        """Close the retriever's own connection; one that was given stays open."""
+        async with self._lock:
+            self._closed = True
+            if self._own is not None:
+                await self._own.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def _run(self, call: Call[T]) -> T:
+        with _translated():
+            async with (
+                await self._connection() as connection,
+                connection.cursor(row_factory=dict_row) as cursor,
+            ):
+                cursor.adapters.register_loader("timestamptz", _OpenEndLoader)
+                await cursor.execute(call.statement, call.parameters)
+                return call.read(await cursor.fetchall())
+
+    async def _connection(self) -> AbstractAsyncContextManager[psycopg.AsyncConnection[Any]]:
+        if self._closed:
+            raise InvalidArgument("the retriever is closed", hint="make a new one")
+        if isinstance(self._database, psycopg.AsyncConnection):
+            return nullcontext(self._database)
+        if not isinstance(self._database, str):
+            return self._database.connection()
+        async with self._lock:
+            if self._own is None or self._own.closed:
+                self._own = await _connect(self._database)
+            return nullcontext(self._own)
