@@ -1,4 +1,4 @@
-"""Catalogues and requests for the benchmarks: public sets, and a large catalogue varied from them."""
+"""Catalogues and requests for the benchmarks: public sets, and a large one varied from them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def real_tools(data: Path) -> list[dict[str, Any]]:
-    """Return every distinct tool of the public sets as {server, name, description, input_schema}."""
+    """Return every tool of the public sets as {server, name, description, input_schema}."""
     seen: set[tuple[str, str]] = set()
     tools = []
     for name in SETS:

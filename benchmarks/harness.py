@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +20,7 @@ from tool_rag_pg.retriever import ToolRetriever
 __all__ = [
     "Answer",
     "latency",
+    "machine",
     "print_report",
     "recall_at",
     "recall_per_tool",
@@ -88,6 +90,16 @@ def latency(answers: Sequence[Answer]) -> dict[str, float]:
         "p50_ms": round(statistics.median(times), 2),
         "p95_ms": round(times[int(0.95 * (len(times) - 1))], 2),
     }
+
+
+def machine(connection: psycopg.Connection[Any]) -> str:
+    """Return what the figures were measured on: cores, server, pgvector."""
+    row = connection.execute(
+        "select current_setting('server_version'), extversion from pg_extension"
+        " where extname = 'vector'"
+    ).fetchone()
+    assert row is not None
+    return f"{os.cpu_count()} cores, Postgres {row[0]}, pgvector {row[1]}"
 
 
 def print_report(report: Mapping[str, Any], *, as_json: bool) -> None:

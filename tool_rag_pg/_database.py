@@ -76,9 +76,10 @@ def state_comment(version: str) -> str:
 def read_state(connection: psycopg.Connection[Any]) -> State:
     """Read the note on the schema; any role may, whatever its privileges."""
     row = connection.execute(
-        "select obj_description(to_regnamespace('tool_rag'), 'pg_namespace')"
+        # As bytes: a database in SQL_ASCII has no text that psycopg would decode.
+        "select convert_to(obj_description(to_regnamespace('tool_rag'), 'pg_namespace'), 'UTF8')"
     ).fetchone()
-    found = _STATE_COMMENT.search(row[0]) if row and row[0] else None
+    found = _STATE_COMMENT.search(row[0].decode()) if row and row[0] else None
     return State(found[1], found[2]) if found else State(None, None)
 
 

@@ -11,13 +11,13 @@ declare
     v_piece text;
     v_pieces text[] := '{}';
 begin
-    -- Longer words are unknown, as in the reference; the longest piece has 18 characters.
+    -- Longer words are unknown, as in the reference; the longest piece has 24 characters.
     if v_length > 100 then
         return '{}';
     end if;
     while v_position <= v_length loop
         select w.piece into v_piece
-        from generate_series(least(v_length - v_position + 1, 18), 1, -1) n
+        from generate_series(least(v_length - v_position + 1, 24), 1, -1) n
         join tool_rag.word_piece w on w.piece = v_prefix || substr(p_word, v_position, n)
         order by n desc
         limit 1;

@@ -288,7 +288,8 @@ begin
     end loop;
 end
 $$;
-comment on function tool_rag._index_tools(int[]) is 'Indexes tools anew, in whatever state they are.';
+comment on function tool_rag._index_tools(int[]) is
+'Indexes tools anew, in whatever state they are.';
 
 create or replace function tool_rag.reindex_tools() returns int
 language plpgsql volatile parallel unsafe

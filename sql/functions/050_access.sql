@@ -8,6 +8,48 @@ return p_name like replace(
 comment on function tool_rag._matches(text, text) is
 'Whether a name fits a pattern in which "*" is any run of characters and all else itself.';
 
+create or replace function tool_rag._match_tools(
+    p_server_patterns text[], p_tool_patterns text[], p_tool_ids int[]
+) returns table (rule bigint, server_id int, tool_id int)
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set jit = off
+as $$
+    -- Names without a wildcard are joined as equals: a role may have tens of thousands of them.
+    with pattern as materialized (
+        select p.rule, p.server, p.tool,
+            strpos(p.server, '*') = 0 as server_is_name, strpos(p.tool, '*') = 0 as tool_is_name
+        from unnest(p_server_patterns, p_tool_patterns) with ordinality p (server, tool, rule)
+    ),
+    served as materialized (
+        select p.rule, p.tool, p.tool_is_name, s.server_id
+        from pattern p
+        join tool_rag.server s on s.name = p.server
+        where p.server_is_name and s.enabled
+        union all
+        select p.rule, p.tool, p.tool_is_name, s.server_id
+        from pattern p
+        join tool_rag.server s on tool_rag._matches(p.server, s.name)
+        where not p.server_is_name and s.enabled
+    ),
+    listed as materialized (
+        select t.tool_id, t.server_id, t.name
+        from tool_rag.tool t
+        where t.enabled and (p_tool_ids is null or t.tool_id = any(p_tool_ids))
+    )
+    select v.rule, l.server_id, l.tool_id
+    from served v
+    join listed l on l.server_id = v.server_id and l.name = v.tool
+    where v.tool_is_name
+    union all
+    select v.rule, l.server_id, l.tool_id
+    from served v
+    join listed l on l.server_id = v.server_id
+    where not v.tool_is_name and tool_rag._matches(v.tool, l.name)
+$$;
+comment on function tool_rag._match_tools(text[], text[], int[]) is
+'Which enabled tools (of some; null: of all) fit which pairs of patterns, these by their position.';
+
 create or replace function tool_rag._descendants(p_role_ids int[]) returns int[]
 language sql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -38,22 +80,33 @@ as $$
         select a.role_id, p.parent_id
         from ancestor a
         join tool_rag.role_parent p on p.role_id = a.ancestor_id
+    ),
+    rule as materialized (
+        select g.*, row_number() over (order by g.grant_id) as place
+        from tool_rag.grant_rule g
+        where g.role_id in (select ancestor_id from ancestor)
+    ),
+    match as materialized (
+        select m.*
+        from (
+            select array_agg(server_pattern order by place) as servers,
+                array_agg(tool_pattern order by place) as tools
+            from rule
+        ) p
+        cross join lateral tool_rag._match_tools(p.servers, p.tools, p_tool_ids) m
     )
     select
         a.role_id,
-        t.tool_id,
-        t.server_id,
+        m.tool_id,
+        m.server_id,
         (array_agg(g.grant_id order by g.valid_until desc, g.grant_id)
             filter (where g.effect = 'allow'))[1],
         coalesce(max(g.valid_until) filter (where g.effect = 'allow'), '-infinity'),
         coalesce(max(g.valid_until) filter (where g.effect = 'deny'), '-infinity')
-    from ancestor a
-    join tool_rag.grant_rule g on g.role_id = a.ancestor_id
-    join tool_rag.server s on s.enabled and tool_rag._matches(g.server_pattern, s.name)
-    join tool_rag.tool t
-        on t.server_id = s.server_id and t.enabled and tool_rag._matches(g.tool_pattern, t.name)
-    where p_tool_ids is null or t.tool_id = any(p_tool_ids)
-    group by a.role_id, t.tool_id, t.server_id
+    from match m
+    join rule g on g.place = m.rule
+    join ancestor a on a.ancestor_id = g.role_id
+    group by a.role_id, m.tool_id, m.server_id
 $$;
 comment on function tool_rag._expand_access(int[], int[]) is
 'What role_tool holds, computed from the rules, for some roles and tools (null: all).';
@@ -140,7 +193,8 @@ begin
     return v_role_id;
 end
 $$;
-comment on function tool_rag._find_role(text) is 'A role''s id, or an error that says how to make it.';
+comment on function tool_rag._find_role(text) is
+'A role''s id, or an error that says how to make it.';
 
 create or replace function tool_rag.add_role(
     name text, parents text[] default '{}', description text default null
@@ -152,8 +206,12 @@ declare
     v_role_id int;
     v_new boolean := false;
 begin
-    if coalesce(add_role.name, '') = '' then
-        raise exception 'a role needs a name' using errcode = 'invalid_parameter_value';
+    if coalesce(add_role.name, '') = '' or length(add_role.name) > 256
+        or add_role.name ~ '[,{}"]'
+    then
+        raise exception 'a role''s name has 1 to 256 characters, without comma, brace and quote'
+            using errcode = 'invalid_parameter_value',
+            hint = 'Lists of roles are written with these.';
     end if;
     perform tool_rag._lock_catalogue();
     select r.role_id into v_role_id from tool_rag.role r where r.name = add_role.name;
@@ -194,17 +252,22 @@ begin
     if grant_tools.effect is null or grant_tools.effect not in ('allow', 'deny') then
         raise exception 'effect is % instead of allow or deny',
             coalesce(quote_literal(grant_tools.effect), 'null')
-            using errcode = 'invalid_parameter_value';
+            using errcode = 'invalid_parameter_value',
+            hint = 'An allow permits tools, a deny takes them away again.';
     end if;
-    if coalesce(grant_tools.server_pattern, '') in ('') or grant_tools.server_pattern ~ '/'
+    if coalesce(grant_tools.server_pattern, '') = '' or grant_tools.server_pattern ~ '/'
         or coalesce(grant_tools.tool_pattern, '') = ''
+        or greatest(length(grant_tools.server_pattern), length(grant_tools.tool_pattern)) > 256
     then
-        raise exception 'a rule needs a pattern of server names without "/" and one of tool names'
+        raise exception 'a rule needs a pattern of server names without "/" and one of tool names, '
+            'each of at most 256 characters'
             using errcode = 'invalid_parameter_value',
             hint = '"*" stands for any run of characters: ''github'', ''get_*''.';
     end if;
     perform tool_rag._lock_catalogue();
-    insert into tool_rag.grant_rule as g (role_id, server_pattern, tool_pattern, effect, valid_until)
+    insert into tool_rag.grant_rule as g (
+        role_id, server_pattern, tool_pattern, effect, valid_until
+    )
     values (
         tool_rag._find_role(grant_tools.role), grant_tools.server_pattern,
         grant_tools.tool_pattern, grant_tools.effect, coalesce(grant_tools.valid_until, 'infinity')
@@ -344,7 +407,8 @@ as $$
     from ancestor a
     join tool_rag.role r on r.role_id = a.role_id
     join tool_rag.grant_rule g on g.role_id = a.role_id
-    where tool_rag._matches(g.server_pattern, p_server) and tool_rag._matches(g.tool_pattern, p_tool)
+    where tool_rag._matches(g.server_pattern, p_server)
+        and tool_rag._matches(g.tool_pattern, p_tool)
 $$;
 comment on function tool_rag._rules_on(int, text, text) is
 'The rules of a role and its ancestors that fit a tool.';

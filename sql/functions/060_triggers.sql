@@ -133,33 +133,32 @@ $$;
 comment on function tool_rag._after_server_update() is
 'A server''s name is among its tools'' texts and in patterns; its state decides what is seen.';
 
-create or replace function tool_rag._before_role_parent_write() returns trigger
-language plpgsql volatile parallel unsafe
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    if new.parent_id = any(tool_rag._descendants(array[new.role_id])) then
-        raise exception 'role "%" cannot inherit from "%", which inherits from it',
-            (select name from tool_rag.role where role_id = new.role_id),
-            (select name from tool_rag.role where role_id = new.parent_id)
-            using errcode = 'invalid_parameter_value',
-            hint = 'Inheritance is without cycles.';
-    end if;
-    return new;
-end
-$$;
-comment on function tool_rag._before_role_parent_write() is 'Refuses cycles of inheritance.';
-
 create or replace function tool_rag._after_role_parent_change() returns trigger
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+    v_cycle record;
     v_ids int[];
 begin
     if tg_op = 'TRUNCATE' then
         perform tool_rag._refresh_access(null, null);
         return null;
+    end if;
+    -- Once the statement is through: a cycle that it only passes through is none.
+    select r.name as heir, p.name as parent into v_cycle
+    from changed c
+    join tool_rag.role_parent e on e.role_id = c.role_id and e.parent_id = c.parent_id
+    join tool_rag.role r on r.role_id = e.role_id
+    join tool_rag.role p on p.role_id = e.parent_id
+    where e.parent_id = any(tool_rag._descendants(array[e.role_id]))
+    order by r.name, p.name
+    limit 1;
+    if found then
+        raise exception 'role "%" cannot inherit from "%", which inherits from it',
+            v_cycle.heir, v_cycle.parent
+            using errcode = 'invalid_parameter_value',
+            hint = 'Inheritance is without cycles.';
     end if;
     select array_agg(distinct role_id) into v_ids from changed;
     if v_ids is not null then
@@ -169,7 +168,7 @@ begin
 end
 $$;
 comment on function tool_rag._after_role_parent_change() is
-'Applies the rules to roles whose parents changed, and to their heirs.';
+'Refuses cycles; applies the rules to roles whose parents changed, and to their heirs.';
 
 create or replace function tool_rag._after_grant_rule_change() returns trigger
 language plpgsql volatile parallel unsafe
@@ -185,15 +184,12 @@ begin
     end if;
     select array_agg(distinct role_id) into v_role_ids from changed;
     if v_role_ids is not null then
-        select coalesce(array_agg(t.tool_id), '{}') into v_tool_ids
-        from tool_rag.tool t
-        join tool_rag.server s on s.server_id = t.server_id
-        where exists (
-            select
+        select coalesce(array_agg(distinct m.tool_id), '{}') into v_tool_ids
+        from (
+            select array_agg(c.server_pattern) as servers, array_agg(c.tool_pattern) as tools
             from changed c
-            where tool_rag._matches(c.server_pattern, s.name)
-                and tool_rag._matches(c.tool_pattern, t.name)
-        );
+        ) p
+        cross join lateral tool_rag._match_tools(p.servers, p.tools, null) m;
         perform tool_rag._refresh_access(tool_rag._descendants(v_role_ids), v_tool_ids);
     end if;
     return null;
@@ -253,9 +249,6 @@ for each statement execute function tool_rag._before_edit();
 create or replace trigger role_parent_before_edit
 before insert or update or delete or truncate on tool_rag.role_parent
 for each statement execute function tool_rag._before_edit();
-create or replace trigger role_parent_before_write
-before insert or update on tool_rag.role_parent
-for each row execute function tool_rag._before_role_parent_write();
 create or replace trigger role_parent_after_insert
 after insert on tool_rag.role_parent referencing new table as changed
 for each statement execute function tool_rag._after_role_parent_change();

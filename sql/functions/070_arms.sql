@@ -16,7 +16,7 @@ set enable_seqscan = off
 as $$
 declare
     v_text text := btrim(tool_rag._lexical_text(p_query));
-    v_words text[] := string_to_array(v_text, ' ');
+    v_words text[] := regexp_split_to_array(v_text, ' +');
 begin
     select
         array_agg(q.lexeme_id order by q.document_frequency, q.lexeme_id),
@@ -168,7 +168,7 @@ set enable_bitmapscan = off
 as $$
 declare
     -- Postings that may be read.
-    v_budget constant int := 12000;
+    v_budget constant int := 16000;
     -- How many of the lexemes, rarest first, propose: at least one.
     v_proposing int := greatest(1, (
         select count(*)
@@ -178,32 +178,39 @@ declare
         ) f
         where f.total <= v_budget
     ));
+    v_cut int;
+    v_tool_ids int[];
 begin
     -- The rarest lexemes, up to the budget, propose; the common ones, whose weight is small, count
     -- only when the candidates are scored (the idea of MaxScore; Turtle and Flood 1995). No posting
-    -- list is cut, so a role that sees little is not starved.
-    return array(
-        with proposed as materialized (
-            select p.tool_id,
-                sum(q.weight * p.frequency / (p.frequency + p_base + p_slope * p.length)) as score
-            from unnest(p_lexeme_ids[: v_proposing], p_weights[: v_proposing])
-                q (lexeme_id, weight)
-            join tool_rag.posting p on p.lexeme_id = q.lexeme_id
-            group by p.tool_id
-        )
-        select c.tool_id
-        from (
-            select p.tool_id, p.score from proposed p order by p.score desc, p.tool_id offset 0
-        ) c
-        where (
-            select max(r.allow_until) > statement_timestamp()
-                and max(r.deny_until) <= statement_timestamp()
-            from tool_rag.role_tool r
-            where r.tool_id = c.tool_id and r.role_id = any(p_role_ids)
-                and (p_server_ids is null or r.server_id = any(p_server_ids))
-        )
-        limit p_limit
-    );
+    -- list is cut, so a role that sees little is not starved: where the best of all proposals don't
+    -- hold enough permitted ones, all of them are checked.
+    foreach v_cut in array array[5 * p_limit, null] loop
+        v_tool_ids := array(
+            select c.tool_id
+            from (
+                select p.tool_id
+                from unnest(p_lexeme_ids[: v_proposing], p_weights[: v_proposing])
+                    q (lexeme_id, weight)
+                join tool_rag.posting p on p.lexeme_id = q.lexeme_id
+                group by p.tool_id
+                order by
+                    sum(q.weight * p.frequency / (p.frequency + p_base + p_slope * p.length)) desc,
+                    p.tool_id
+                limit v_cut
+            ) c
+            where (
+                select max(r.allow_until) > statement_timestamp()
+                    and max(r.deny_until) <= statement_timestamp()
+                from tool_rag.role_tool r
+                where r.tool_id = c.tool_id and r.role_id = any(p_role_ids)
+                    and (p_server_ids is null or r.server_id = any(p_server_ids))
+            )
+            limit p_limit
+        );
+        exit when cardinality(v_tool_ids) = p_limit;
+    end loop;
+    return v_tool_ids;
 end
 $$;
 comment on function tool_rag._propose_by_words(
@@ -222,7 +229,7 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 set enable_seqscan = off
 set enable_bitmapscan = off
-set hnsw.ef_search = 200
+set hnsw.ef_search = 250
 set hnsw.iterative_scan = strict_order
 set hnsw.max_scan_tuples = 40000
 as $$

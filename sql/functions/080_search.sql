@@ -39,7 +39,8 @@ begin
     end if;
     if p_options ? 'exact' and jsonb_typeof(p_options -> 'exact') <> 'boolean' then
         raise exception 'options.exact is not true or false' using
-            errcode = 'invalid_parameter_value';
+            errcode = 'invalid_parameter_value',
+            hint = 'Pass for example ''{"exact": true}''.';
     end if;
     select key into v_unknown
     from jsonb_each(p_options) o (key, value)
@@ -51,7 +52,8 @@ begin
     limit 1;
     if v_unknown is not null then
         raise exception 'options.% is not a number from 0 to 1000', v_unknown using
-            errcode = 'invalid_parameter_value';
+            errcode = 'invalid_parameter_value',
+            hint = 'Leave it out for the default.';
     end if;
     if cardinality(p_context) > 0 or p_conversation is not null or p_token_budget is not null
         or p_min_relevance is not null
@@ -64,6 +66,28 @@ end
 $$;
 comment on function tool_rag._check_search(text, int, text[], text, int, real, jsonb) is
 'Refuses arguments of a search that can''t be meant, each with a hint.';
+
+create or replace function tool_rag._check_embedding(p_embedding @extschema:vector@.vector)
+returns @extschema:vector@.halfvec
+language plpgsql immutable parallel safe strict
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if @extschema:vector@.vector_dims(p_embedding) <> 256 then
+        raise exception 'the embedding has % dimensions, the model "built-in" has 256',
+            @extschema:vector@.vector_dims(p_embedding)
+            using errcode = 'data_exception',
+            hint = 'Leave it out and the query is embedded here.';
+    elsif @extschema:vector@.vector_norm(p_embedding) in (0, 'infinity') then
+        raise exception 'the embedding has no direction' using
+            errcode = 'data_exception',
+            hint = 'Leave it out and the query is embedded here.';
+    end if;
+    return @extschema:vector@.l2_normalize(p_embedding)::@extschema:vector@.halfvec;
+end
+$$;
+comment on function tool_rag._check_embedding(@extschema:vector@.vector) is
+'A caller''s vector at length 1, or an error where it can''t be one of the built-in model.';
 
 create or replace function tool_rag.search_tools(
     query text,
@@ -92,13 +116,10 @@ as $$
 #variable_conflict use_column
 declare
     v_depth constant int := greatest(100, search_tools.k);
-    v_rrf_k constant float8 := coalesce((search_tools.options ->> 'rrf_k')::float8, 5);
-    v_words_weight constant float8
-        := coalesce((search_tools.options ->> 'words_weight')::float8, 1);
-    v_meaning_weight constant float8
-        := coalesce((search_tools.options ->> 'meaning_weight')::float8, 1);
-    v_score_weight constant float8
-        := coalesce((search_tools.options ->> 'score_weight')::float8, 0.3);
+    v_rrf_k float8;
+    v_words_weight float8;
+    v_meaning_weight float8;
+    v_score_weight float8;
     v_role_ids int[];
     v_server_ids int[];
     v_tool_ids int[];
@@ -109,12 +130,13 @@ begin
         search_tools.query, search_tools.k, search_tools.context, search_tools.conversation,
         search_tools.token_budget, search_tools.min_relevance, search_tools.options
     );
-    if @extschema:vector@.vector_dims(search_tools.embedding) <> 256 then
-        raise exception 'the embedding has % dimensions, the model "built-in" has 256',
-            @extschema:vector@.vector_dims(search_tools.embedding)
-            using errcode = 'data_exception',
-            hint = 'Leave it out and the query is embedded here.';
-    end if;
+    v_rrf_k := coalesce((search_tools.options ->> 'rrf_k')::float8, 5);
+    v_words_weight := coalesce((search_tools.options ->> 'words_weight')::float8, 1);
+    v_meaning_weight := coalesce((search_tools.options ->> 'meaning_weight')::float8, 1);
+    v_score_weight := coalesce((search_tools.options ->> 'score_weight')::float8, 0.3);
+    v_vector := coalesce(
+        tool_rag._check_embedding(search_tools.embedding), tool_rag.embed(search_tools.query)
+    );
 
     v_role_ids := tool_rag._role_ids(search_tools.roles);
     if search_tools.servers is not null then
@@ -125,9 +147,6 @@ begin
         );
     end if;
     v_query := tool_rag._read_query(search_tools.query);
-    v_vector := coalesce(
-        search_tools.embedding::@extschema:vector@.halfvec, tool_rag.embed(search_tools.query)
-    );
     v_tool_ids := tool_rag._candidates(
         v_query.lexeme_ids, v_query.weights, v_query.frequencies, v_query.base, v_query.slope,
         v_vector, v_role_ids, v_server_ids, v_depth,

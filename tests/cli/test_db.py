@@ -157,8 +157,8 @@ def test_a_defect_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     ("statement", "error", "message"),
     [
         ("select tool_rag.grant_tools('x', 'y', 'z')", InvalidArgument, 'role "x" does not exist'),
-        ("select tool_rag.add_role('')", InvalidArgument, "a role needs a name"),
-        ("select tool_rag.add_role('a,b')", InvalidArgument, "role_name_check"),
+        ("select tool_rag.add_role('')", InvalidArgument, "a role's name has 1 to 256 characters"),
+        ("insert into tool_rag.role (name) values ('a,b')", InvalidArgument, "role_name_check"),
         ("select 'x'::int", InvalidArgument, "invalid input syntax"),
         ("select 'x'::no_such_type", DatabaseError, 'type "no_such_type" does not exist'),
         ("select tool_rag.no_such()", SchemaNotReady, "tool_rag.no_such"),

@@ -33,7 +33,7 @@ CREATE FUNCTION tool_rag._after_role_parent_change() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._after_role_parent_change() IS 'Applies the rules to roles whose parents changed, and to their heirs.';
+COMMENT ON FUNCTION tool_rag._after_role_parent_change() IS 'Refuses cycles; applies the rules to roles whose parents changed, and to their heirs.';
 
 CREATE FUNCTION tool_rag._after_server_update() RETURNS trigger
     LANGUAGE plpgsql
@@ -77,13 +77,6 @@ CREATE FUNCTION tool_rag._before_edit() RETURNS trigger
 
 COMMENT ON FUNCTION tool_rag._before_edit() IS 'Orders edits: see _lock_catalogue.';
 
-CREATE FUNCTION tool_rag._before_role_parent_write() RETURNS trigger
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$ ... $$;
-
-COMMENT ON FUNCTION tool_rag._before_role_parent_write() IS 'Refuses cycles of inheritance.';
-
 CREATE FUNCTION tool_rag._before_tool_write() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -100,6 +93,13 @@ CREATE FUNCTION tool_rag._candidates(p_lexeme_ids integer[], p_weights double pr
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._candidates(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_depth integer, p_exact boolean) IS 'The permitted tools to score: all where they are few, else those that the indexes propose.';
+
+CREATE FUNCTION tool_rag._check_embedding(p_embedding public.vector) RETURNS public.halfvec
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._check_embedding(p_embedding public.vector) IS 'A caller''s vector at length 1, or an error where it can''t be one of the built-in model.';
 
 CREATE FUNCTION tool_rag._check_search(p_query text, p_k integer, p_context text[], p_conversation text, p_token_budget integer, p_min_relevance real, p_options jsonb) RETURNS void
     LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -123,9 +123,10 @@ COMMENT ON FUNCTION tool_rag._descendants(p_role_ids integer[]) IS 'Roles and al
 
 CREATE FUNCTION tool_rag._estimate_tokens(p_name text, p_description text, p_input_schema jsonb) RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (ceil(((length(((p_name || p_description) || (p_input_schema)::text)))::numeric / 4.0)))::integer;
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._estimate_tokens(p_name text, p_description text, p_input_schema jsonb) IS 'Estimated tokens of a definition (name, description, schema) in a model''s prompt.';
+COMMENT ON FUNCTION tool_rag._estimate_tokens(p_name text, p_description text, p_input_schema jsonb) IS 'Estimated tokens of a definition (name, description, schema) in a model''s prompt: words, digits, runs of punctuation and characters beyond ASCII, weighted.';
 
 CREATE FUNCTION tool_rag._expand_access(p_role_ids integer[], p_tool_ids integer[]) RETURNS TABLE(role_id integer, tool_id integer, server_id integer, grant_id integer, allow_until timestamp with time zone, deny_until timestamp with time zone)
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -210,6 +211,14 @@ CREATE FUNCTION tool_rag._lower(p_text text) RETURNS text
 
 COMMENT ON FUNCTION tool_rag._lower(p_text text) IS 'Lower case by Unicode''s simple mapping, for text in NFD, in any locale.';
 
+CREATE FUNCTION tool_rag._match_tools(p_server_patterns text[], p_tool_patterns text[], p_tool_ids integer[]) RETURNS TABLE(rule bigint, server_id integer, tool_id integer)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._match_tools(p_server_patterns text[], p_tool_patterns text[], p_tool_ids integer[]) IS 'Which enabled tools (of some; null: of all) fit which pairs of patterns, these by their position.';
+
 CREATE FUNCTION tool_rag._matches(p_pattern text, p_name text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (p_name ~~ replace(replace(replace(replace(p_pattern, '\'::text, '\\'::text), '%'::text, '\%'::text), '_'::text, '\_'::text), '*'::text, '%'::text));
@@ -231,7 +240,7 @@ CREATE FUNCTION tool_rag._propose_by_vector(p_embedding public.halfvec, p_role_i
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
-    SET "hnsw.ef_search" TO '200'
+    SET "hnsw.ef_search" TO '250'
     SET "hnsw.iterative_scan" TO 'strict_order'
     SET "hnsw.max_scan_tuples" TO '40000'
     AS $$ ... $$;
@@ -422,7 +431,7 @@ COMMENT ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer, e
 CREATE FUNCTION tool_rag.upsert_tools(payload jsonb) RETURNS TABLE(server text, added integer, changed integer, unchanged integer, removed integer)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$ ... $$;
+    AS $_$ ... $_$;
 
 COMMENT ON FUNCTION tool_rag.upsert_tools(payload jsonb) IS 'Makes each named server''s tools equal to an export: {"server", "title", "description", "tools": [{"name", "title", "description", "input_schema", "output_schema", "annotations", "is_action", "identity_parameters"}]}, or an array of these. All or nothing; unchanged tools are not touched.';
 
@@ -802,8 +811,6 @@ CREATE TRIGGER role_parent_after_update_old AFTER UPDATE ON tool_rag.role_parent
 
 CREATE TRIGGER role_parent_before_edit BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON tool_rag.role_parent FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._before_edit();
 
-CREATE TRIGGER role_parent_before_write BEFORE INSERT OR UPDATE ON tool_rag.role_parent FOR EACH ROW EXECUTE FUNCTION tool_rag._before_role_parent_write();
-
 CREATE TRIGGER server_after_update AFTER UPDATE ON tool_rag.server REFERENCING OLD TABLE AS old_server NEW TABLE AS new_server FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_server_update();
 
 CREATE TRIGGER server_before_edit BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON tool_rag.server FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._before_edit();
@@ -862,11 +869,11 @@ REVOKE ALL ON FUNCTION tool_rag._after_tool_update() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._before_edit() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION tool_rag._before_role_parent_write() FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION tool_rag._before_tool_write() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._candidates(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_depth integer, p_exact boolean) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._check_embedding(p_embedding public.vector) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._check_search(p_query text, p_k integer, p_context text[], p_conversation text, p_token_budget integer, p_min_relevance real, p_options jsonb) FROM PUBLIC;
 
@@ -899,6 +906,8 @@ REVOKE ALL ON FUNCTION tool_rag._lexical_text(p_text text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tool_rag._lock_catalogue() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._lower(p_text text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._match_tools(p_server_patterns text[], p_tool_patterns text[], p_tool_ids integer[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._matches(p_pattern text, p_name text) FROM PUBLIC;
 

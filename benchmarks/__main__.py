@@ -1,0 +1,28 @@
+"""All benchmarks: `make bench`, or with the public sets `make bench DATA=folder`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from benchmarks import bfcl, demo_company, large
+from benchmarks.harness import print_report
+
+
+def main() -> None:
+    """Run the demo company's requests, and with a folder of public sets the rest."""
+    print("# The demo company: python -m benchmarks.demo_company", flush=True)
+    print_report(demo_company.measure(demo_company.DEMO), as_json=False)
+    data = os.environ.get("DATA")
+    if data is None:
+        print("\nName a folder of public sets for the others: make bench DATA=folder")
+        return
+    for name in ("bfcl", "azure_mcp_2026", "clinc150"):
+        print(f"\n# python -m benchmarks.bfcl --data DATA --set {name}", flush=True)
+        print_report(bfcl.measure(Path(data) / name, name), as_json=False)
+    print("\n# python -m benchmarks.large --data DATA", flush=True)
+    print_report(large.measure(Path(data), size=44453, queries=300), as_json=False)
+
+
+if __name__ == "__main__":
+    main()
