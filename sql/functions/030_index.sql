@@ -6,33 +6,34 @@ create or replace function tool_rag._tool_fields(
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-    -- Parameters at any depth: below items, anyOf, $defs and the like.
+    -- Parameters below items, anyOf, $defs and the like too, to a depth beyond which a schema is a
+    -- trap rather than a description.
     select 'name', p_name
     union all
-    select 'title', p_title where p_title <> ''
+    select 'title', left(p_title, 50000) where p_title <> ''
     union all
-    select 'description', p_description where p_description <> ''
+    select 'description', left(p_description, 50000) where p_description <> ''
     union all
-    select 'parameter_name', string_agg(key #>> '{}', ' ')
+    select 'parameter_name', left(string_agg(key #>> '{}', ' '), 50000)
     from jsonb_path_query(
         p_input_schema,
-        'strict $.**.properties ? (@.type() == "object").keyvalue().key', silent => true
+        'strict $.**{0 to 24}.properties ? (@.type() == "object").keyvalue().key', silent => true
     ) key
     union all
-    select 'parameter_description', string_agg(description #>> '{}', ' ')
+    select 'parameter_description', left(string_agg(description #>> '{}', ' '), 50000)
     from jsonb_path_query(
-        p_input_schema, 'strict $.**.description ? (@.type() == "string")', silent => true
+        p_input_schema, 'strict $.**{0 to 24}.description ? (@.type() == "string")', silent => true
     ) description
     union all
-    select 'parameter_value', string_agg(value #>> '{}', ' ')
+    select 'parameter_value', left(string_agg(value #>> '{}', ' '), 50000)
     from (
         select distinct value
         from (
             select jsonb_path_query(
-                p_input_schema, 'strict $.**.enum ? (@.type() == "array")[*]', silent => true
+                p_input_schema, 'strict $.**{0 to 24}.enum ? (@.type() == "array")[*]', silent => true
             )
             union all
-            select jsonb_path_query(p_input_schema, 'strict $.**.const', silent => true)
+            select jsonb_path_query(p_input_schema, 'strict $.**{0 to 24}.const', silent => true)
         ) v (value)
         where jsonb_typeof(value) = 'string'
         order by value
@@ -42,7 +43,8 @@ as $$
     select 'server', p_server
 $$;
 comment on function tool_rag._tool_fields(text, text, text, jsonb, text) is
-'The texts of a tool by which it is found, by field.';
+'The texts of a tool by which it is found, by field, each at most 50,000 characters (a tsvector '
+'holds no more than 1 MB).';
 
 create or replace function tool_rag._identifier_words(p_text text) returns text
 language sql immutable parallel safe
