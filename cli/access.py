@@ -15,8 +15,7 @@ from tool_rag_pg.cli._output import note, print_json, print_table
 from tool_rag_pg.errors import InvalidArgument, ToolRagError
 
 if TYPE_CHECKING:
-    from tool_rag_pg._listing import ListedRole, ListedRule
-    from tool_rag_pg.models import AccessRule
+    from tool_rag_pg.models import AccessRule, ListedRole
 
 __all__ = ["app"]
 
@@ -47,15 +46,12 @@ def add(
     description: Annotated[str | None, typer.Option(help="A note for people.")] = None,
 ) -> None:
     """Create or extend a role."""
-    from tool_rag_pg._listing import list_roles
-    from tool_rag_pg.retriever import ToolRetriever, run
+    from tool_rag_pg.retriever import ToolRetriever
 
     with connect(ctx) as connection:
-        new = ToolRetriever(connection).add_role(
-            name, parents=parent or (), description=description
-        )
-        roles_ = run(connection, list_roles())
-    listed = _find(name, roles_)
+        retriever = ToolRetriever(connection)
+        new = retriever.add_role(name, parents=parent or (), description=description)
+        listed = _find(name, retriever.list_roles())
     inherits = f", inherits from {join(listed.parents)}" if listed.parents else ""
     note(
         f"Role {name} {'added' if new else 'was there already'}{inherits}; it may see "
@@ -72,11 +68,10 @@ def add(
 )
 def list_(ctx: typer.Context, as_json: JsonOption = False) -> None:
     """List roles."""
-    from tool_rag_pg._listing import list_roles
-    from tool_rag_pg.retriever import run
+    from tool_rag_pg.retriever import ToolRetriever
 
     with connect(ctx) as connection:
-        listed = run(connection, list_roles())
+        listed = ToolRetriever(connection).list_roles()
     if as_json:
         print_json([asdict(role) for role in listed])
     elif listed:
@@ -95,22 +90,19 @@ def list_(ctx: typer.Context, as_json: JsonOption = False) -> None:
 )
 def show(ctx: typer.Context, name: RoleArgument, as_json: JsonOption = False) -> None:
     """Show one role."""
-    from tool_rag_pg._listing import ancestors, list_roles, list_rules
-    from tool_rag_pg.retriever import run
+    from tool_rag_pg.retriever import ToolRetriever
 
     with connect(ctx) as connection:
-        listed = run(connection, list_roles())
-        role = _find(name, listed)
-        holders = ancestors(name, listed)
-        rules = [rule for rule in run(connection, list_rules()) if rule.role in holders]
-    rules.sort(key=lambda rule: holders.index(rule.role))
+        retriever = ToolRetriever(connection)
+        role = _find(name, retriever.list_roles())
+        rules = retriever.list_rules(name)
     if as_json:
         print_json(asdict(role) | {"rules": [asdict(rule) for rule in rules]})
         return
     parents = f"inherits from {join(role.parents)}, " if role.parents else ""
     note(f"{name}: {parents}may see {role.tools:,} tools")
     if rules:
-        _print_rules([(rule.role, rule) for rule in rules])
+        _print_rules(rules)
     else:
         note(f"It has no rule, so it sees nothing. Allow tools: tool-rag grant {name} 'SERVER/*'")
 
@@ -122,12 +114,12 @@ def show(ctx: typer.Context, name: RoleArgument, as_json: JsonOption = False) ->
 )
 def remove(ctx: typer.Context, name: RoleArgument) -> None:
     """Remove one role."""
-    from tool_rag_pg._listing import list_roles
-    from tool_rag_pg.retriever import ToolRetriever, run
+    from tool_rag_pg.retriever import ToolRetriever
 
     with connect(ctx) as connection:
-        listed = run(connection, list_roles())
-        ToolRetriever(connection).remove_role(name)
+        retriever = ToolRetriever(connection)
+        listed = retriever.list_roles()
+        retriever.remove_role(name)
     role = _find(name, listed)
     note(f"Role {name} removed, with {role.rules} rule{'s' * (role.rules != 1)}.")
     if heirs := [other.name for other in listed if name in other.parents]:
@@ -181,16 +173,16 @@ def revoke(
     ] = None,
 ) -> None:
     """Remove the rules of one pattern."""
-    from tool_rag_pg._listing import list_rules
-    from tool_rag_pg.retriever import ToolRetriever, run
+    from tool_rag_pg.retriever import ToolRetriever
 
     server, tool = split_pattern(pattern)
     effect: Literal["allow", "deny"] | None = (
         None if allow is None else "allow" if allow else "deny"
     )
     with connect(ctx) as connection:
-        count = ToolRetriever(connection).revoke_tools(role, server, tool, effect=effect)
-        rules = [rule for rule in run(connection, list_rules()) if rule.role == role]
+        retriever = ToolRetriever(connection)
+        count = retriever.revoke_tools(role, server, tool, effect=effect)
+        rules = [rule for rule in retriever.list_rules(role) if rule.rule_role == role]
     if not count:
         raise ToolRagError(
             f"the role {role!r} has no {f'{effect} ' if effect else ''}rule {pattern!r}",
@@ -222,7 +214,7 @@ def explain_access(
     verb = "may" if explanation.permitted else "may not"
     print(f"{role} {verb} use {tool}: {explanation.reason}")
     if explanation.rules:
-        _print_rules([(rule.rule_role, rule) for rule in explanation.rules])
+        _print_rules(explanation.rules)
 
 
 def _find(name: str, listed: Sequence[ListedRole]) -> ListedRole:
@@ -235,7 +227,7 @@ def _find(name: str, listed: Sequence[ListedRole]) -> ListedRole:
     )
 
 
-def _own_rules(role: str, pattern: str, rules: Sequence[ListedRule]) -> str:
+def _own_rules(role: str, pattern: str, rules: Sequence[AccessRule]) -> str:
     """Return a hint that lists a role's own rules and says how to take single tools away."""
     listed = "".join(
         f"\n    {rule.effect} {rule.server_pattern}/{rule.tool_pattern}" for rule in rules
@@ -246,19 +238,19 @@ def _own_rules(role: str, pattern: str, rules: Sequence[ListedRule]) -> str:
     )
 
 
-def _print_rules(rules: Sequence[tuple[str, AccessRule | ListedRule]]) -> None:
+def _print_rules(rules: Sequence[AccessRule]) -> None:
     """Print rules, each with the role that holds it."""
     print_table(
         ["rule of", "effect", "pattern", "until", "valid"],
         [
             (
-                holder,
+                rule.rule_role,
                 rule.effect,
                 f"{rule.server_pattern}/{rule.tool_pattern}",
                 _time(rule.valid_until),
                 rule.valid,
             )
-            for holder, rule in rules
+            for rule in rules
         ],
     )
 

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     import psycopg
     from rich.console import Console
 
-    from tool_rag_pg._listing import Visible
     from tool_rag_pg.demo import DemoFolder, DemoRequest
-    from tool_rag_pg.models import ToolHit
+    from tool_rag_pg.models import ToolCount, ToolHit
 
 __all__ = ["app"]
 
@@ -204,11 +203,10 @@ class _Tour:
 
         return ToolRetriever(self.connection).search_tools(query, roles=roles, k=self.k)
 
-    def _count(self, roles: Sequence[str]) -> Visible:
-        from tool_rag_pg._listing import count_visible
-        from tool_rag_pg.retriever import run
+    def _count(self, roles: Sequence[str]) -> ToolCount:
+        from tool_rag_pg.retriever import ToolRetriever
 
-        return run(self.connection, count_visible(roles))
+        return ToolRetriever(self.connection).count_tools(roles=roles)
 
     def refuse(self, request: DemoRequest) -> None:
         """Ask a request whose tool the asker may not use; say why, and who gets it."""

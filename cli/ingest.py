@@ -67,15 +67,14 @@ def ingest(
     if result.exports and not (strict and errors):
         import psycopg
 
-        from tool_rag_pg._listing import list_role_names
-        from tool_rag_pg.retriever import run
+        from tool_rag_pg.retriever import ToolRetriever
 
         with connect(ctx) as connection:
             with connection.transaction() as transaction:
                 stored = _store(connection, result.exports, errors)
                 if dry_run or (strict and errors):
                     raise psycopg.Rollback(transaction)
-            nobody = not run(connection, list_role_names())
+            nobody = not ToolRetriever(connection).list_roles()
     if strict and errors:
         stored = []
     _print(result, stored, errors, as_json=as_json)

@@ -14,8 +14,7 @@ from tool_rag_pg.cli._output import note, print_json, print_json_lines
 from tool_rag_pg.cli._shortlist import print_shortlist
 
 if TYPE_CHECKING:
-    from tool_rag_pg._listing import Visible
-    from tool_rag_pg.models import ToolHit
+    from tool_rag_pg.models import ToolCount, ToolHit
 
 __all__ = ["app"]
 
@@ -49,15 +48,15 @@ def search(
     ] = False,
 ) -> None:
     """Search, print the shortlist, and say what it saves or why it is empty."""
-    from tool_rag_pg._listing import count_visible, list_unknown_roles
-    from tool_rag_pg.retriever import ToolRetriever, run
+    from tool_rag_pg.retriever import ToolRetriever
 
     with connect(ctx) as connection:
-        hits = ToolRetriever(connection).search_tools(
+        retriever = ToolRetriever(connection)
+        hits = retriever.search_tools(
             read_text(query), roles=role or None, k=k, servers=server or None
         )
-        visible = run(connection, count_visible(role or None))
-        unknown = run(connection, list_unknown_roles(role or []))
+        visible = retriever.count_tools(roles=role or None)
+        unknown = retriever.unknown_roles(role or [])
     if as_json:
         print_json([asdict(hit) for hit in hits])
     elif as_json_lines:
@@ -71,7 +70,7 @@ def search(
 
 def _summary(
     hits: Sequence[ToolHit],
-    visible: Visible,
+    visible: ToolCount,
     roles: Sequence[str],
     servers: Sequence[str],
     unknown: Sequence[str],

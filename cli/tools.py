@@ -1,4 +1,4 @@
-"""`tool-rag tools`: what the catalogue holds."""
+"""`tool-rag tools`: what the catalogue holds, and taking a server out of it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,13 @@ from tool_rag_pg.cli._output import note, print_json, print_json_lines, print_ta
 from tool_rag_pg.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    import psycopg
-
-    from tool_rag_pg._listing import ListedTool, ToolDefinition
-    from tool_rag_pg.models import PermittedTool
+    from tool_rag_pg.models import ListedTool, PermittedTool, ToolDefinition
+    from tool_rag_pg.retriever import ToolRetriever
 
 __all__ = ["app"]
 
 app = typer.Typer()
-tools = typer.Typer(no_args_is_help=True, help="Show what the catalogue holds.")
+tools = typer.Typer(no_args_is_help=True, help="Show what the catalogue holds, or remove of it.")
 app.add_typer(tools, name="tools", epilog="Example: tool-rag tools list --server 'git*'")
 
 _SHOWN_CHARACTERS = 72
@@ -48,17 +46,13 @@ def list_(
     ] = False,
 ) -> None:
     """List tools."""
-    from tool_rag_pg._listing import list_tools, list_unknown_roles
-    from tool_rag_pg.retriever import ToolRetriever, run
+    from tool_rag_pg.retriever import ToolRetriever
 
     listed: Sequence[ListedTool | PermittedTool]
     with connect(ctx) as connection:
-        if role:
-            listed = ToolRetriever(connection).permitted_tools(roles=role)
-        else:
-            catalogue = run(connection, list_tools())
-            listed = catalogue
-        unknown = run(connection, list_unknown_roles(role or []))
+        retriever = ToolRetriever(connection)
+        listed = retriever.permitted_tools(roles=role) if role else retriever.list_tools()
+        unknown = retriever.unknown_roles(role or [])
     found = [tool for tool in listed if server is None or fits(server, tool.server)]
     if as_json:
         print_json([asdict(tool) for tool in found])
@@ -119,15 +113,17 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Show one tool."""
-    from tool_rag_pg._listing import list_who_may, show_tool
-    from tool_rag_pg.retriever import run
+    from tool_rag_pg.retriever import ToolRetriever
 
     server, name = split_name(tool)
     with connect(ctx) as connection:
-        definition = run(connection, show_tool(server, name))
-        if definition is None:
-            raise _unknown_tool(connection, tool)
-        roles = run(connection, list_who_may(server, name))
+        retriever = ToolRetriever(connection)
+        try:
+            with connection.transaction():
+                definition = retriever.describe_tool(server, name)
+        except InvalidArgument as error:
+            raise _unknown_tool(retriever, tool) from error
+        roles = retriever.list_tool_access(server, name)
     if as_json:
         print_json(asdict(definition) | {"roles": [asdict(role) for role in roles]})
         return
@@ -164,13 +160,27 @@ def _print_definition(tool: ToolDefinition) -> None:
             print(f"{label}: {json.dumps(value, ensure_ascii=False, indent=2)}\n")
 
 
-def _unknown_tool(connection: psycopg.Connection[Any], tool: str) -> InvalidArgument:
+@tools.command(
+    "remove",
+    help="Remove a server with all its tools; rules that name it stay.",
+    epilog="Example: tool-rag tools remove github",
+)
+def remove(
+    ctx: typer.Context,
+    server: Annotated[str, typer.Argument(metavar="SERVER", help="Which server.")],
+) -> None:
+    """Remove one server."""
+    from tool_rag_pg.retriever import ToolRetriever
+
+    with connect(ctx) as connection:
+        count = ToolRetriever(connection).remove_server(server)
+    note(f"Server {server} removed, with {count:,} tool{'s' * (count != 1)}.")
+
+
+def _unknown_tool(retriever: ToolRetriever, tool: str) -> InvalidArgument:
     from difflib import get_close_matches
 
-    from tool_rag_pg._listing import list_tools
-    from tool_rag_pg.retriever import run
-
-    names = [f"{other.server}/{other.name}" for other in run(connection, list_tools())]
+    names = [f"{other.server}/{other.name}" for other in retriever.list_tools()]
     close = get_close_matches(tool, names, n=3)
     return InvalidArgument(
         f"the tool {tool!r} does not exist",

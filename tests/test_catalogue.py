@@ -26,14 +26,22 @@ DEFINERS: set[str] = set()
 # What callers type. Anything else begins with "_".
 PUBLIC = {
     "add_role",
+    "count_tools",
+    "describe_tool",
     "embed",
     "explain_access",
     "grant_tools",
+    "list_roles",
+    "list_rules",
+    "list_tool_access",
+    "list_tools",
     "permitted_tools",
     "reindex_tools",
     "remove_role",
+    "remove_server",
     "revoke_tools",
     "search_tools",
+    "unknown_roles",
     "upsert_tools",
 }
 
@@ -154,7 +162,8 @@ def test_every_header_states_volatility_and_parallel_safety() -> None:
 
 def test_reading_functions_do_not_write(connection: Connection) -> None:
     # A search must run on a hot standby, where nothing volatile may be needed.
-    reading = {"search_tools", "permitted_tools", "explain_access", "embed"}
+    writing = {"add_role", "grant_tools", "reindex_tools", "remove_role", "remove_server"}
+    reading = PUBLIC - writing - {"revoke_tools", "upsert_tools"}
     volatile = {name.split("(")[0] for name in functions(connection, "p.provolatile = 'v'")}
     assert reading & volatile == set()
 

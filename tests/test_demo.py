@@ -8,7 +8,6 @@ from typing import Any
 import psycopg
 import pytest
 
-from tool_rag_pg._listing import ancestors, list_roles, list_rules, list_tools
 from tool_rag_pg._load_folder import find_foreign, load_folder
 from tool_rag_pg.demo import (
     DEMO_FOLDER,
@@ -20,7 +19,7 @@ from tool_rag_pg.demo import (
     read_requests,
 )
 from tool_rag_pg.errors import SourceError
-from tool_rag_pg.retriever import ToolRetriever, run
+from tool_rag_pg.retriever import ToolRetriever
 
 Connection = psycopg.Connection[Any]
 
@@ -110,11 +109,8 @@ def test_a_folder_without_access_is_an_error(tmp_path: Path) -> None:
 
 
 def contents(connection: Connection) -> tuple[Any, ...]:
-    return (
-        run(connection, list_tools()),
-        run(connection, list_roles()),
-        run(connection, list_rules()),
-    )
+    retriever = ToolRetriever(connection)
+    return (retriever.list_tools(), retriever.list_roles(), retriever.list_rules())
 
 
 def test_loading_makes_a_database_equal_to_the_folder(
@@ -133,7 +129,8 @@ def test_loading_makes_a_database_equal_to_the_folder(
         role.name: set(role.parents) for role in company.access.roles
     }
     assert len(rules) == len(company.access.rules)
-    assert ancestors("store_manager", roles) == [
+    inherited = ToolRetriever(connection).list_rules("store_manager")
+    assert list(dict.fromkeys(rule.rule_role for rule in inherited)) == [
         "store_manager",
         "logistics",
         "support",

@@ -14,7 +14,18 @@ if TYPE_CHECKING:
         SourceError,
         ToolRagError,
     )
-    from .models import AccessExplanation, AccessRule, PermittedTool, ServerChange, ToolHit
+    from .models import (
+        AccessExplanation,
+        AccessRule,
+        ListedRole,
+        ListedTool,
+        PermittedTool,
+        RoleAccess,
+        ServerChange,
+        ToolCount,
+        ToolDefinition,
+        ToolHit,
+    )
     from .retriever import AsyncToolRetriever, ToolRetriever
 
 __all__ = [
@@ -25,10 +36,15 @@ __all__ = [
     "DatabaseNewer",
     "DatabaseUnavailable",
     "InvalidArgument",
+    "ListedRole",
+    "ListedTool",
     "PermittedTool",
+    "RoleAccess",
     "SchemaNotReady",
     "ServerChange",
     "SourceError",
+    "ToolCount",
+    "ToolDefinition",
     "ToolHit",
     "ToolRagError",
     "ToolRetriever",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._listing import list_role_names, list_roles, list_rules, list_tools
-from .retriever import ToolRetriever, run
+from .retriever import ToolRetriever
 
 if TYPE_CHECKING:
     import psycopg
@@ -17,11 +16,12 @@ __all__ = ["find_foreign", "load_folder"]
 
 def find_foreign(connection: psycopg.Connection[Any], folder: DemoFolder) -> list[str]:
     """Return the servers and roles of a database that the folder does not have."""
-    servers = {tool.server for tool in run(connection, list_tools())}
-    roles = run(connection, list_role_names())
+    retriever = ToolRetriever(connection)
+    servers = {tool.server for tool in retriever.list_tools()}
+    roles = {role.name for role in retriever.list_roles()}
     return [
         *sorted(servers - {export.server for export in folder.exports}),
-        *sorted({*roles} - {role.name for role in folder.access.roles}),
+        *sorted(roles - {role.name for role in folder.access.roles}),
     ]
 
 
@@ -36,14 +36,12 @@ def load_folder(connection: psycopg.Connection[Any], folder: DemoFolder) -> None
     retriever = ToolRetriever(connection)
     with connection.transaction():
         named = {export.server for export in folder.exports}
-        gone = {tool.server for tool in run(connection, list_tools())} - named
-        retriever.upsert_tools(
-            [export.as_payload() for export in folder.exports]
-            + [{"server": server, "tools": []} for server in sorted(gone)]
-        )
-        if not _is_equal(connection, folder.access):
-            for name in run(connection, list_role_names()):
-                retriever.remove_role(name)
+        for server in sorted({tool.server for tool in retriever.list_tools()} - named):
+            retriever.remove_server(server)
+        retriever.upsert_tools([export.as_payload() for export in folder.exports])
+        if not _is_equal(retriever, folder.access):
+            for listed in retriever.list_roles():
+                retriever.remove_role(listed.name)
             for role in folder.access.roles:
                 retriever.add_role(role.name, parents=role.parents)
             for rule in folder.access.rules:
@@ -56,11 +54,11 @@ def load_folder(connection: psycopg.Connection[Any], folder: DemoFolder) -> None
                 )
 
 
-def _is_equal(connection: psycopg.Connection[Any], access: Access) -> bool:
-    roles = {role.name: frozenset(role.parents) for role in run(connection, list_roles())}
+def _is_equal(retriever: ToolRetriever, access: Access) -> bool:
+    roles = {role.name: frozenset(role.parents) for role in retriever.list_roles()}
     rules = {
-        (rule.effect, rule.role, rule.server_pattern, rule.tool_pattern, rule.valid_until)
-        for rule in run(connection, list_rules())
+        (rule.effect, rule.rule_role, rule.server_pattern, rule.tool_pattern, rule.valid_until)
+        for rule in retriever.list_rules()
     }
     return roles == {role.name: frozenset(role.parents) for role in access.roles} and rules == {
         (rule.effect, rule.role, rule.server_pattern, rule.tool_pattern, rule.valid_until)

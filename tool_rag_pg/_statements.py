@@ -15,19 +15,38 @@ from psycopg.types.json import Jsonb
 from psycopg.types.numeric import Float4, Int4
 
 from .errors import InvalidArgument
-from .models import AccessExplanation, AccessRule, PermittedTool, ServerChange, ToolHit
+from .models import (
+    AccessExplanation,
+    AccessRule,
+    ListedRole,
+    ListedTool,
+    PermittedTool,
+    RoleAccess,
+    ServerChange,
+    ToolCount,
+    ToolDefinition,
+    ToolHit,
+)
 
 __all__ = [
     "Call",
     "add_role",
+    "count_tools",
+    "describe_tool",
     "embed",
     "explain_access",
     "grant_tools",
+    "list_roles",
+    "list_rules",
+    "list_tool_access",
+    "list_tools",
     "permitted_tools",
     "reindex_tools",
     "remove_role",
+    "remove_server",
     "revoke_tools",
     "search_tools",
+    "unknown_roles",
     "upsert_tools",
 ]
 
@@ -283,6 +302,105 @@ def reindex_tools() -> Call[int]:
     Edits keep it exact, so this is for the day after the database's own text search has changed.
     """
     return Call("select tool_rag.reindex_tools() as result", {}, _scalar)
+
+
+def list_tools() -> Call[list[ListedTool]]:
+    """Return every tool of the catalogue, whoever may see it, ordered by server and name."""
+    return Call(
+        "select server, name, title, description, is_action, tokens, enabled"
+        " from tool_rag.list_tools()",
+        {},
+        lambda rows: [ListedTool(**row) for row in rows],
+    )
+
+
+def describe_tool(server: str, name: str) -> Call[ToolDefinition]:
+    """Return all that the catalogue knows of a tool, whoever may see it.
+
+    Raises:
+        InvalidArgument: the tool does not exist.
+    """
+    return Call(
+        "select server, name, title, description, input_schema, output_schema, annotations,"
+        " is_action, identity_parameters, enabled, tokens, updated_at"
+        " from tool_rag.describe_tool(server => %(server)s, name => %(name)s)",
+        {"server": server, "name": name},
+        lambda rows: ToolDefinition(**rows[0]),
+    )
+
+
+def list_tool_access(server: str, tool: str) -> Call[list[RoleAccess]]:
+    """Return for every role, ordered by name, whether it may see a tool now, and why.
+
+    Raises:
+        InvalidArgument: the tool does not exist.
+    """
+    return Call(
+        "select role, permitted, reason"
+        " from tool_rag.list_tool_access(server => %(server)s, tool => %(tool)s)",
+        {"server": server, "tool": tool},
+        lambda rows: [RoleAccess(**row) for row in rows],
+    )
+
+
+def count_tools(*, roles: Sequence[str] | None = None) -> Call[ToolCount]:
+    """Return how many tools the roles may see now, of how many, and their tokens in a prompt.
+
+    Args:
+        roles: the caller's roles; None takes those of the session's setting `tool_rag.roles`.
+    """
+    return Call(
+        "select tools, tokens, all_tools, all_tokens"
+        " from tool_rag.count_tools(roles => %(roles)s)",
+        {"roles": _names(roles, "roles")},
+        lambda rows: ToolCount(**rows[0]),
+    )
+
+
+def unknown_roles(names: Sequence[str]) -> Call[list[str]]:
+    """Return those of some names that no role has, in order and each once."""
+    return Call(
+        "select name from tool_rag.unknown_roles(names => %(names)s)",
+        {"names": _names(names, "names")},
+        lambda rows: [row["name"] for row in rows],
+    )
+
+
+def list_roles() -> Call[list[ListedRole]]:
+    """Return every role, ordered by name, with the number of tools that it may see now."""
+    return Call(
+        "select name, description, parents, rules, tools from tool_rag.list_roles()",
+        {},
+        lambda rows: [ListedRole(**row) for row in rows],
+    )
+
+
+def list_rules(role: str | None = None) -> Call[list[AccessRule]]:
+    """Return a role's rules: its own, then those that it inherits, from the nearest role on.
+
+    Args:
+        role: whose rules; None for the rules of all roles, ordered by role.
+
+    Raises:
+        InvalidArgument: the role does not exist.
+    """
+    return Call(
+        "select rule_role, server_pattern, tool_pattern, effect, valid_until, valid"
+        " from tool_rag.list_rules(role => %(role)s)",
+        {"role": role},
+        lambda rows: [AccessRule(**row) for row in rows],
+    )
+
+
+def remove_server(name: str) -> Call[int]:
+    """Remove a server with its tools; return how many these were. Rules stay.
+
+    Raises:
+        InvalidArgument: the server does not exist.
+    """
+    return Call(
+        "select tool_rag.remove_server(name => %(name)s) as result", {"name": name}, _scalar
+    )
 
 
 def _scalar(rows: Sequence[Row]) -> Any:

@@ -9,8 +9,13 @@ from typing import Any
 __all__ = [
     "AccessExplanation",
     "AccessRule",
+    "ListedRole",
+    "ListedTool",
     "PermittedTool",
+    "RoleAccess",
     "ServerChange",
+    "ToolCount",
+    "ToolDefinition",
     "ToolHit",
 ]
 
@@ -81,7 +86,7 @@ class ServerChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessRule:
-    """A rule of a role or of one that it inherits from, as `tool_rag.explain_access` lists them.
+    """A rule of a role, as `tool_rag.explain_access` and `tool_rag.list_rules` list them.
 
     Attributes:
         rule_role: whose rule it is.
@@ -113,3 +118,91 @@ class AccessExplanation:
     permitted: bool
     reason: str
     rules: tuple[AccessRule, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedTool:
+    """One row of `tool_rag.list_tools`; fields as in `ToolHit`.
+
+    Attributes:
+        enabled: false where the tool or its server is switched off, so that no role sees it.
+    """
+
+    server: str
+    name: str
+    title: str | None
+    description: str
+    is_action: bool
+    tokens: int
+    enabled: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolDefinition:
+    """What `tool_rag.describe_tool` returns: all that the catalogue knows of a tool.
+
+    Attributes:
+        output_schema: JSON Schema of the answer, or None.
+        annotations: MCP tool annotations, as exported.
+        identity_parameters: arguments that say on whose behalf a call is made.
+        enabled: false where the tool or its server is switched off.
+        updated_at: when the definition changed last.
+    """
+
+    server: str
+    name: str
+    title: str | None
+    description: str
+    input_schema: dict[str, Any]
+    output_schema: dict[str, Any] | None
+    annotations: dict[str, Any]
+    is_action: bool
+    identity_parameters: list[str]
+    enabled: bool
+    tokens: int
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleAccess:
+    """One row of `tool_rag.list_tool_access`: whether a role may see a tool now, and why."""
+
+    role: str
+    permitted: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCount:
+    """What `tool_rag.count_tools` returns.
+
+    Attributes:
+        tools: how many tools the roles may see now.
+        tokens: their estimated tokens in a model's prompt.
+        all_tools: how many tools the catalogue holds.
+        all_tokens: the tokens of all these.
+    """
+
+    tools: int
+    tokens: int
+    all_tools: int
+    all_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedRole:
+    """One row of `tool_rag.list_roles`.
+
+    Attributes:
+        name: what it is called.
+        description: for people, or None.
+        parents: the roles that it inherits from directly.
+        rules: how many rules it has itself.
+        tools: how many tools it may see now.
+    """
+
+    name: str
+    description: str | None
+    parents: list[str]
+    rules: int
+    tools: int

@@ -3,6 +3,11 @@
 create or replace function tool_rag._word_pieces(p_word text) returns text[]
 language plpgsql stable parallel safe strict
 set search_path = pg_catalog, pg_temp
+-- Its plan stays for the session: one made while tools were indexed must serve requests too.
+set plan_cache_mode = force_generic_plan
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_seqscan = off
 as $$
 declare
     v_position int := 1;

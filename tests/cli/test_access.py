@@ -33,7 +33,7 @@ def test_roles_are_added_listed_shown_and_removed(cli: Cli, developer: str) -> N
     ]
     assert "inherits from developer, may see 4 tools" in shown.err
     assert cli("roles", "show", "lead", "--json").json()["rules"][0] == {
-        "role": "lead",
+        "rule_role": "lead",
         "server_pattern": "mail",
         "tool_pattern": "*",
         "effect": "allow",
