@@ -18,8 +18,7 @@ create table tool_rag.role_parent (
     constraint role_parent_role_id_fkey foreign key (role_id)
     references tool_rag.role (role_id) on delete cascade,
     constraint role_parent_parent_id_fkey foreign key (parent_id)
-    references tool_rag.role (role_id) on delete cascade,
-    constraint role_parent_check check (role_id <> parent_id)
+    references tool_rag.role (role_id) on delete cascade
 );
 create index role_parent_parent_id_idx on tool_rag.role_parent (parent_id);
 comment on table tool_rag.role_parent is
