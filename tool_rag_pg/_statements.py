@@ -350,8 +350,7 @@ def count_tools(*, roles: Sequence[str] | None = None) -> Call[ToolCount]:
         roles: the caller's roles; None takes those of the session's setting `tool_rag.roles`.
     """
     return Call(
-        "select tools, tokens, all_tools, all_tokens"
-        " from tool_rag.count_tools(roles => %(roles)s)",
+        "select tools, tokens, all_tools, all_tokens from tool_rag.count_tools(roles => %(roles)s)",
         {"roles": _names(roles, "roles")},
         lambda rows: ToolCount(**rows[0]),
     )

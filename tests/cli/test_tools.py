@@ -74,3 +74,14 @@ def test_an_unknown_tool_is_an_error_with_close_names(cli: Cli, tools: None) -> 
     assert (outcome.code, outcome.out) == (2, "")
     assert "did you mean github/list_issues" in outcome.err
     assert cli("tools", "show", "list_issues").code == 2
+
+
+def test_a_server_is_removed(cli: Cli, developer: str) -> None:
+    outcome = cli("tools", "remove", "mail")
+    assert (outcome.code, outcome.out) == (0, "")
+    assert outcome.err == "Server mail removed, with 2 tools.\n"
+    assert {row["tool"].split("/")[0] for row in cli("tools", "list").rows()} == {"github"}
+    again = cli("tools", "remove", "mail")
+    assert (again.code, again.out) == (2, "")
+    assert 'server "mail" does not exist' in again.err
+    assert "tool-rag tools list" in again.err

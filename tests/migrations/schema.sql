@@ -142,6 +142,13 @@ CREATE FUNCTION tool_rag._find_role(p_name text) RETURNS integer
 
 COMMENT ON FUNCTION tool_rag._find_role(p_name text) IS 'A role''s id, or an error that says how to make it.';
 
+CREATE FUNCTION tool_rag._find_tool(p_server text, p_name text) RETURNS integer
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._find_tool(p_server text, p_name text) IS 'A tool''s id, or an error that says where to look.';
+
 CREATE FUNCTION tool_rag._fold_marks(p_text text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -189,6 +196,14 @@ CREATE FUNCTION tool_rag._is_ascii(p_text text) RETURNS boolean
     RETURN (p_text !~ '[^\u0001-\u007f]'::text);
 
 COMMENT ON FUNCTION tool_rag._is_ascii(p_text text) IS 'Whether a text is plain ASCII.';
+
+CREATE FUNCTION tool_rag._judge_access(p_role_ids integer[], p_tool_id integer) RETURNS TABLE(role_id integer, permitted boolean, reason text)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._judge_access(p_role_ids integer[], p_tool_id integer) IS 'What explain_access says of a tool to some roles (null: all), every rule being read once.';
 
 CREATE FUNCTION tool_rag._lexical_text(p_text text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
@@ -331,7 +346,7 @@ CREATE FUNCTION tool_rag._tool_fields(p_name text, p_title text, p_description t
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$ ... $_$;
 
-COMMENT ON FUNCTION tool_rag._tool_fields(p_name text, p_title text, p_description text, p_input_schema jsonb, p_server text) IS 'The texts of a tool by which it is found, by field.';
+COMMENT ON FUNCTION tool_rag._tool_fields(p_name text, p_title text, p_description text, p_input_schema jsonb, p_server text) IS 'The texts of a tool by which it is found, by field, each at most 50,000 characters (a tsvector holds no more than 1 MB).';
 
 CREATE FUNCTION tool_rag._unindex_lexemes(p_tool_ids integer[]) RETURNS void
     LANGUAGE plpgsql
@@ -344,6 +359,10 @@ COMMENT ON FUNCTION tool_rag._unindex_lexemes(p_tool_ids integer[]) IS 'Takes th
 CREATE FUNCTION tool_rag._word_pieces(p_word text) RETURNS text[]
     LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._word_pieces(p_word text) IS 'Greedy longest-match word pieces of one word (Wu et al. 2016); empty when any part is unknown.';
@@ -361,6 +380,21 @@ CREATE FUNCTION tool_rag.add_role(name text, parents text[] DEFAULT '{}'::text[]
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.add_role(name text, parents text[], description text) IS 'Creates a role, or adds parents to one that exists; true where it is new.';
+
+CREATE FUNCTION tool_rag.count_tools(roles text[] DEFAULT NULL::text[]) RETURNS TABLE(tools integer, tokens bigint, all_tools integer, all_tokens bigint)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.count_tools(roles text[]) IS 'How many tools roles may see now and their tokens in a prompt, beside those of the whole catalogue; with null the session''s own roles.';
+
+CREATE FUNCTION tool_rag.describe_tool(server text, name text) RETURNS TABLE(server text, name text, title text, description text, input_schema jsonb, output_schema jsonb, annotations jsonb, is_action boolean, identity_parameters text[], enabled boolean, tokens integer, updated_at timestamp with time zone)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.describe_tool(server text, name text) IS 'All that the catalogue knows of a tool. For admins: it asks nobody''s roles.';
 
 CREATE FUNCTION tool_rag.embed(text text) RETURNS public.halfvec
     LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
@@ -387,6 +421,35 @@ CREATE FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_patter
 
 COMMENT ON FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone) IS 'Adds a rule, or changes its end where the same rule stands already; returns how many tools of today''s catalogue its patterns fit. A valid deny wins over any allow.';
 
+CREATE FUNCTION tool_rag.list_roles() RETURNS TABLE(name text, description text, parents text[], rules integer, tools integer)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.list_roles() IS 'Every role with its parents, the number of its own rules, and of the tools that it may see now.';
+
+CREATE FUNCTION tool_rag.list_rules(role text DEFAULT NULL::text) RETURNS TABLE(rule_role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone, valid boolean)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.list_rules(role text) IS 'The rules of a role, its own first and then those that it inherits, the nearest role first; with null the rules of all roles. Of each role denies come first; rule_role says whose a rule is.';
+
+CREATE FUNCTION tool_rag.list_tool_access(server text, tool text) RETURNS TABLE(role text, permitted boolean, reason text)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.list_tool_access(server text, tool text) IS 'Which roles may see a tool now, and why: explain_access for every role, without the rules.';
+
+CREATE FUNCTION tool_rag.list_tools() RETURNS TABLE(server text, name text, title text, description text, is_action boolean, tokens integer, enabled boolean)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.list_tools() IS 'Every tool of the catalogue, whoever may see it. For admins; callers have permitted_tools.';
+
 CREATE FUNCTION tool_rag.permitted_tools(roles text[] DEFAULT NULL::text[]) RETURNS TABLE(server text, name text, title text, description text, is_action boolean, tokens integer)
     LANGUAGE sql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -408,6 +471,13 @@ CREATE FUNCTION tool_rag.remove_role(name text) RETURNS void
 
 COMMENT ON FUNCTION tool_rag.remove_role(name text) IS 'Removes a role, its rules and its inheritance.';
 
+CREATE FUNCTION tool_rag.remove_server(name text) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.remove_server(name text) IS 'Removes a server with its tools; returns how many these were. Rules stay: they fit the server again when it comes back.';
+
 CREATE FUNCTION tool_rag.revoke_tools(role text, server_pattern text, tool_pattern text DEFAULT '*'::text, effect text DEFAULT NULL::text) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -427,6 +497,13 @@ CREATE FUNCTION tool_rag.search_tools(query text, roles text[] DEFAULT NULL::tex
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer, embedding public.vector, context text[], conversation text, servers text[], token_budget integer, min_relevance real, options jsonb) IS 'The tools that serve a request, best first, among those that the caller''s roles may see (null: the roles of the setting tool_rag.roles). k: how many; servers: only of servers that fit these patterns; embedding: the built-in model''s vector of the query where the caller has it already; options: {"exact": true} scores every permitted tool; "rrf_k", "words_weight", "meaning_weight" and "score_weight" change the fusion. reason and explain say why a tool is there.';
+
+CREATE FUNCTION tool_rag.unknown_roles(names text[]) RETURNS TABLE(name text)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.unknown_roles(names text[]) IS 'Those of some names that no role has. A search takes them for roles that see nothing.';
 
 CREATE FUNCTION tool_rag.upsert_tools(payload jsonb) RETURNS TABLE(server text, added integer, changed integer, unchanged integer, removed integer)
     LANGUAGE plpgsql
@@ -586,8 +663,7 @@ COMMENT ON TABLE tool_rag.role IS 'A role of the application''s users (not a Pos
 
 CREATE TABLE tool_rag.role_parent (
     role_id integer NOT NULL,
-    parent_id integer NOT NULL,
-    CONSTRAINT role_parent_check CHECK ((role_id <> parent_id))
+    parent_id integer NOT NULL
 );
 
 COMMENT ON TABLE tool_rag.role_parent IS 'Inheritance: a role holds every rule of its parents, allows and denies. Cycles are refused.';
@@ -887,6 +963,8 @@ REVOKE ALL ON FUNCTION tool_rag._expand_access(p_role_ids integer[], p_tool_ids 
 
 REVOKE ALL ON FUNCTION tool_rag._find_role(p_name text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._find_tool(p_server text, p_name text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._fold_marks(p_text text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._identifier_words(p_text text) FROM PUBLIC;
@@ -900,6 +978,8 @@ REVOKE ALL ON FUNCTION tool_rag._index_vectors(p_tool_ids integer[]) FROM PUBLIC
 REVOKE ALL ON FUNCTION tool_rag._is_action(p_annotations jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._is_ascii(p_text text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._judge_access(p_role_ids integer[], p_tool_id integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._lexical_text(p_text text) FROM PUBLIC;
 
@@ -941,11 +1021,23 @@ REVOKE ALL ON FUNCTION tool_rag._words(p_text text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.add_role(name text, parents text[], description text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag.count_tools(roles text[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.describe_tool(server text, name text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag.embed(text text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.explain_access(role text, server text, tool text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.list_roles() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.list_rules(role text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.list_tool_access(server text, tool text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.list_tools() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.permitted_tools(roles text[]) FROM PUBLIC;
 
@@ -953,9 +1045,13 @@ REVOKE ALL ON FUNCTION tool_rag.reindex_tools() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.remove_role(name text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag.remove_server(name text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag.revoke_tools(role text, server_pattern text, tool_pattern text, effect text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer, embedding public.vector, context text[], conversation text, servers text[], token_budget integer, min_relevance real, options jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.unknown_roles(names text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.upsert_tools(payload jsonb) FROM PUBLIC;
 

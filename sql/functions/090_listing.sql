@@ -1,0 +1,263 @@
+-- Listing: what an admin sees of tools, roles and rules, and taking a server out again.
+
+create or replace function tool_rag._find_tool(p_server text, p_name text) returns int
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_tool_id int;
+begin
+    select t.tool_id into v_tool_id
+    from tool_rag.tool t
+    join tool_rag.server s on s.server_id = t.server_id
+    where s.name = p_server and t.name = p_name;
+    if not found then
+        raise exception 'tool "%/%" does not exist', p_server, p_name using
+            errcode = 'undefined_object',
+            hint = 'List them: select * from tool_rag.list_tools(), or: tool-rag tools list.';
+    end if;
+    return v_tool_id;
+end
+$$;
+comment on function tool_rag._find_tool(text, text) is
+'A tool''s id, or an error that says where to look.';
+
+create or replace function tool_rag._judge_access(p_role_ids int[], p_tool_id int)
+returns table (role_id int, permitted boolean, reason text)
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set jit = off
+as $$
+    with recursive ancestor (role_id, ancestor_id) as (
+        select r.role_id, r.role_id
+        from tool_rag.role r
+        where p_role_ids is null or r.role_id = any(p_role_ids)
+        union
+        select a.role_id, p.parent_id
+        from ancestor a
+        join tool_rag.role_parent p on p.role_id = a.ancestor_id
+    ),
+    tool as materialized (
+        select s.name as server, t.name, s.enabled as server_enabled, t.enabled
+        from tool_rag.tool t
+        join tool_rag.server s on s.server_id = t.server_id
+        where t.tool_id = p_tool_id
+    ),
+    rule as materialized (
+        select g.grant_id, g.role_id, r.name as rule_role, g.server_pattern, g.tool_pattern,
+            g.effect, g.valid_until, g.valid_until > statement_timestamp() as valid
+        from tool t
+        cross join tool_rag.grant_rule g
+        join tool_rag.role r on r.role_id = g.role_id
+        where g.role_id in (select ancestor_id from ancestor)
+            and tool_rag._matches(g.server_pattern, t.server)
+            and tool_rag._matches(g.tool_pattern, t.name)
+    ),
+    -- Of each effect the rule that lasts longest: where it has ended, all have.
+    longest as materialized (
+        select distinct on (a.role_id, g.effect)
+            a.role_id, g.effect, g.rule_role, g.server_pattern, g.tool_pattern, g.valid_until,
+            g.valid
+        from ancestor a
+        join rule g on g.role_id = a.ancestor_id
+        order by a.role_id, g.effect, g.valid_until desc, g.grant_id
+    )
+    select
+        r.role_id,
+        t.server_enabled and t.enabled and coalesce(allow.valid, false)
+            and not coalesce(deny.valid, false),
+        case
+            when not t.server_enabled then 'the server is disabled'
+            when not t.enabled then 'the tool is disabled'
+            when deny.valid then format(
+                'denied to %s by %s/%s', deny.rule_role, deny.server_pattern, deny.tool_pattern
+            )
+            when allow.valid then format(
+                'allowed to %s by %s/%s', allow.rule_role, allow.server_pattern, allow.tool_pattern
+            )
+            when not allow.valid then format(
+                'the grant %s/%s to %s ended %s', allow.server_pattern, allow.tool_pattern,
+                allow.rule_role, allow.valid_until
+            )
+            else 'no rule of this role or its parents allows it'
+        end
+    from tool t
+    cross join tool_rag.role r
+    left join longest allow on allow.role_id = r.role_id and allow.effect = 'allow'
+    left join longest deny on deny.role_id = r.role_id and deny.effect = 'deny'
+    where p_role_ids is null or r.role_id = any(p_role_ids)
+$$;
+comment on function tool_rag._judge_access(int[], int) is
+'What explain_access says of a tool to some roles (null: all), every rule being read once.';
+
+create or replace function tool_rag.list_tools()
+returns table (
+    server text, name text, title text, description text, is_action boolean, tokens int,
+    enabled boolean
+)
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+    select s.name, t.name, t.title, t.description, t.is_action, t.token_count,
+        t.enabled and s.enabled
+    from tool_rag.tool t
+    join tool_rag.server s on s.server_id = t.server_id
+    order by s.name collate "C", t.name collate "C"
+$$;
+comment on function tool_rag.list_tools() is
+'Every tool of the catalogue, whoever may see it. For admins; callers have permitted_tools.';
+
+create or replace function tool_rag.describe_tool(server text, name text)
+returns table (
+    server text, name text, title text, description text, input_schema jsonb, output_schema jsonb,
+    annotations jsonb, is_action boolean, identity_parameters text[], enabled boolean, tokens int,
+    updated_at timestamptz
+)
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+    select s.name, t.name, t.title, t.description, t.input_schema, t.output_schema, t.annotations,
+        t.is_action, t.identity_parameters, t.enabled and s.enabled, t.token_count, t.updated_at
+    from tool_rag.tool t
+    join tool_rag.server s on s.server_id = t.server_id
+    where t.tool_id = tool_rag._find_tool(describe_tool.server, describe_tool.name)
+$$;
+comment on function tool_rag.describe_tool(text, text) is
+'All that the catalogue knows of a tool. For admins: it asks nobody''s roles.';
+
+create or replace function tool_rag.list_tool_access(server text, tool text)
+returns table (role text, permitted boolean, reason text)
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+    select r.name, j.permitted, j.reason
+    from tool_rag._judge_access(
+        null, tool_rag._find_tool(list_tool_access.server, list_tool_access.tool)
+    ) j
+    join tool_rag.role r on r.role_id = j.role_id
+    order by r.name collate "C"
+$$;
+comment on function tool_rag.list_tool_access(text, text) is
+'Which roles may see a tool now, and why: explain_access for every role, without the rules.';
+
+create or replace function tool_rag.count_tools(roles text[] default null)
+returns table (tools int, tokens bigint, all_tools int, all_tokens bigint)
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set jit = off
+as $$
+    select
+        count(p.tool_id)::int,
+        coalesce(sum(t.token_count) filter (where p.tool_id is not null), 0),
+        count(*)::int,
+        coalesce(sum(t.token_count), 0)
+    from tool_rag.tool t
+    left join tool_rag._permitted(tool_rag._role_ids(count_tools.roles), null) p
+        on p.tool_id = t.tool_id
+$$;
+comment on function tool_rag.count_tools(text[]) is
+'How many tools roles may see now and their tokens in a prompt, beside those of the whole '
+'catalogue; with null the session''s own roles.';
+
+create or replace function tool_rag.unknown_roles(names text[]) returns table (name text)
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+    select n.name
+    from (select distinct unnest(unknown_roles.names)) n (name)
+    where not exists (select from tool_rag.role r where r.name = n.name) and n.name is not null
+    order by n.name collate "C"
+$$;
+comment on function tool_rag.unknown_roles(text[]) is
+'Those of some names that no role has. A search takes them for roles that see nothing.';
+
+create or replace function tool_rag.list_roles()
+returns table (name text, description text, parents text[], rules int, tools int)
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set jit = off
+as $$
+    select
+        r.name,
+        r.description,
+        array(
+            select p.name
+            from tool_rag.role_parent l
+            join tool_rag.role p on p.role_id = l.parent_id
+            where l.role_id = r.role_id
+            order by p.name collate "C"
+        ),
+        coalesce(g.rules, 0),
+        coalesce(t.tools, 0)
+    from tool_rag.role r
+    left join (
+        select role_id, count(*)::int as rules from tool_rag.grant_rule group by role_id
+    ) g on g.role_id = r.role_id
+    left join (
+        select role_id, count(*)::int as tools
+        from tool_rag.role_tool
+        where allow_until > statement_timestamp() and deny_until <= statement_timestamp()
+        group by role_id
+    ) t on t.role_id = r.role_id
+    order by r.name collate "C"
+$$;
+comment on function tool_rag.list_roles() is
+'Every role with its parents, the number of its own rules, and of the tools that it may see now.';
+
+create or replace function tool_rag.list_rules(role text default null)
+returns table (
+    rule_role text, server_pattern text, tool_pattern text, effect text, valid_until timestamptz,
+    valid boolean
+)
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+    with recursive ancestor (role_id, distance) as (
+        select tool_rag._find_role(list_rules.role), 0 where list_rules.role is not null
+        union
+        select p.parent_id, a.distance + 1
+        from ancestor a
+        join tool_rag.role_parent p on p.role_id = a.role_id
+    ),
+    holder as (
+        select role_id, min(distance) as distance from ancestor group by role_id
+        union all
+        select role_id, 0 from tool_rag.role where list_rules.role is null
+    )
+    select r.name, g.server_pattern, g.tool_pattern, g.effect, g.valid_until,
+        g.valid_until > statement_timestamp()
+    from holder h
+    join tool_rag.role r on r.role_id = h.role_id
+    join tool_rag.grant_rule g on g.role_id = h.role_id
+    order by h.distance, r.name collate "C", g.effect desc, g.server_pattern collate "C",
+        g.tool_pattern collate "C"
+$$;
+comment on function tool_rag.list_rules(text) is
+'The rules of a role, its own first and then those that it inherits, the nearest role first; with '
+'null the rules of all roles. Of each role denies come first; rule_role says whose a rule is.';
+
+create or replace function tool_rag.remove_server(name text) returns int
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_server_id int;
+    v_count int;
+begin
+    perform tool_rag._lock_catalogue();
+    select s.server_id into v_server_id from tool_rag.server s where s.name = remove_server.name;
+    if not found then
+        raise exception 'server "%" does not exist', remove_server.name using
+            errcode = 'undefined_object',
+            hint = 'See what there is: select * from tool_rag.list_tools(), or: '
+                'tool-rag tools list.';
+    end if;
+    delete from tool_rag.tool t where t.server_id = v_server_id;
+    get diagnostics v_count = row_count;
+    delete from tool_rag.server s where s.server_id = v_server_id;
+    return v_count;
+end
+$$;
+comment on function tool_rag.remove_server(text) is
+'Removes a server with its tools; returns how many these were. Rules stay: they fit the server '
+'again when it comes back.';
