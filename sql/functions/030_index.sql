@@ -70,8 +70,12 @@ as $$
         join tool_rag.tool t on t.tool_id = id
         join tool_rag.server s on s.server_id = t.server_id
         cross join tool_rag.ranking_setting r
-        cross join lateral tool_rag._tool_fields(
-            t.name, t.title, t.description, t.input_schema, s.name
+        cross join lateral (
+            select * from tool_rag._tool_fields(
+                t.name, t.title, t.description, t.input_schema, s.name
+            )
+            union all
+            select 'synonym', y.words from tool_rag.synonym y where y.tool_id = t.tool_id
         ) f
         join lateral (values
             ('name', r.name_weight),
@@ -80,7 +84,8 @@ as $$
             ('parameter_name', r.parameter_name_weight),
             ('parameter_description', r.parameter_description_weight),
             ('parameter_value', r.parameter_value_weight),
-            ('server', r.server_weight)
+            ('server', r.server_weight),
+            ('synonym', r.synonym_weight)
         ) w (field, weight) on w.field = f.field and w.weight > 0
         cross join lateral unnest(
             to_tsvector(r.text_search_config, tool_rag._lexical_text(f.content))
@@ -191,7 +196,12 @@ set jit = off
 as $$
 begin
     delete from tool_rag.tool_vector
-    where model_id = 1 and kind = 'definition' and tool_id = any(p_tool_ids);
+    where model_id = 1 and kind in ('definition', 'synonym') and tool_id = any(p_tool_ids);
+
+    insert into tool_rag.tool_vector (tool_id, model_id, kind, source_id, embedding)
+    select y.tool_id, 1, 'synonym', y.synonym_id, tool_rag._embed_wording(y.words)
+    from tool_rag.synonym y
+    where y.tool_id = any(p_tool_ids) and tool_rag.embed(y.words) is not null;
 
     insert into tool_rag.tool_vector (tool_id, model_id, kind, embedding)
     with part as (
@@ -273,6 +283,51 @@ $$;
 comment on function tool_rag._index_vectors(int[]) is
 'Computes the built-in model''s vectors of tools anew.';
 
+create or replace function tool_rag._embed_wording(p_text text) returns @extschema:vector@.halfvec
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+    select (
+        tool_rag.embed(p_text)::@extschema:vector@.vector operator(@extschema:vector@.*)
+        array_fill(
+            r.full_vector_weight + r.short_vector_weight + r.name_vector_weight, array[256]
+        )::@extschema:vector@.vector
+    )::@extschema:vector@.halfvec
+    from tool_rag.ranking_setting r
+$$;
+comment on function tool_rag._embed_wording(text) is
+'The vector of a synonym line or an example, as long as a definition''s can be.';
+
+create or replace function tool_rag._query_terms(p_text text) returns text[]
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+    select tsvector_to_array(to_tsvector(r.text_search_config, tool_rag._lexical_text(p_text)))
+    from tool_rag.ranking_setting r
+$$;
+comment on function tool_rag._query_terms(text) is 'The distinct lexemes of a text.';
+
+create or replace function tool_rag._index_examples(p_example_ids int[]) returns void
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+set jit = off
+as $$
+begin
+    delete from tool_rag.tool_vector v
+    using tool_rag.example e
+    where e.example_id = any(p_example_ids)
+        and v.model_id = 1 and v.tool_id = e.tool_id and v.kind = 'example'
+        and v.source_id = e.example_id;
+
+    insert into tool_rag.tool_vector (tool_id, model_id, kind, source_id, embedding)
+    select e.tool_id, 1, 'example', e.example_id, w.embedding
+    from tool_rag.example e
+    cross join lateral (select tool_rag._embed_wording(e.request) as embedding) w
+    where e.example_id = any(p_example_ids) and w.embedding is not null;
+end
+$$;
+comment on function tool_rag._index_examples(int[]) is 'Computes the vectors of examples anew.';
+
 create or replace function tool_rag._index_tools(p_tool_ids int[]) returns void
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
@@ -303,6 +358,9 @@ begin
     perform tool_rag._lock_catalogue();
     select coalesce(array_agg(tool_id order by tool_id), '{}') into v_ids from tool_rag.tool;
     perform tool_rag._index_tools(v_ids);
+    -- Writing them as they are lets their triggers see the settings of now.
+    update tool_rag.synonym set words = words where term is not null;
+    update tool_rag.example set request = request;
     return cardinality(v_ids);
 end
 $$;

@@ -293,3 +293,141 @@ create or replace trigger ranking_setting_after_update
 after update on tool_rag.ranking_setting referencing new table as new_setting
 old table as old_setting
 for each statement execute function tool_rag._after_ranking_setting_update();
+
+create or replace function tool_rag._before_synonym_write() returns trigger
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    new.term_lexemes := coalesce(tool_rag._query_terms(new.term), '{}');
+    return new;
+end
+$$;
+comment on function tool_rag._before_synonym_write() is 'Fills the derived column of a synonym.';
+
+create or replace function tool_rag._after_synonym_change() returns trigger
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_ids int[];
+begin
+    -- What a tool takes along when it is removed needs no index.
+    select array_agg(distinct t.tool_id) into v_ids
+    from changed c
+    join tool_rag.tool t on t.tool_id = c.tool_id;
+    if v_ids is not null then
+        perform tool_rag._index_tools(v_ids);
+    end if;
+    return null;
+end
+$$;
+comment on function tool_rag._after_synonym_change() is
+'Indexes the tools whose synonyms changed; those of terms are read by each search.';
+
+create or replace function tool_rag._before_example_write() returns trigger
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    new.lexemes := tool_rag._query_terms(new.request);
+    return new;
+end
+$$;
+comment on function tool_rag._before_example_write() is 'Fills the derived column of an example.';
+
+create or replace function tool_rag._after_example_write() returns trigger
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform tool_rag._index_examples(array(select example_id from changed));
+    return null;
+end
+$$;
+comment on function tool_rag._after_example_write() is 'Computes the vectors of new examples.';
+
+create or replace function tool_rag._after_example_delete() returns trigger
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    delete from tool_rag.tool_vector v
+    using changed c
+    where v.tool_id = c.tool_id and v.kind = 'example' and v.source_id = c.example_id;
+    return null;
+end
+$$;
+comment on function tool_rag._after_example_delete() is 'Takes the vectors of examples away.';
+
+create or replace trigger synonym_before_edit
+before insert or update or delete on tool_rag.synonym
+for each statement execute function tool_rag._before_edit();
+create or replace trigger synonym_before_write
+before insert or update on tool_rag.synonym
+for each row execute function tool_rag._before_synonym_write();
+create or replace trigger synonym_after_insert
+after insert on tool_rag.synonym referencing new table as changed
+for each statement execute function tool_rag._after_synonym_change();
+create or replace trigger synonym_after_update_old
+after update on tool_rag.synonym referencing old table as changed
+for each statement execute function tool_rag._after_synonym_change();
+create or replace trigger synonym_after_update_new
+after update on tool_rag.synonym referencing new table as changed
+for each statement execute function tool_rag._after_synonym_change();
+create or replace trigger synonym_after_delete
+after delete on tool_rag.synonym referencing old table as changed
+for each statement execute function tool_rag._after_synonym_change();
+
+create or replace trigger example_before_edit
+before insert or update or delete on tool_rag.example
+for each statement execute function tool_rag._before_edit();
+create or replace trigger example_before_write
+before insert or update on tool_rag.example
+for each row execute function tool_rag._before_example_write();
+create or replace trigger example_after_insert
+after insert on tool_rag.example referencing new table as changed
+for each statement execute function tool_rag._after_example_write();
+create or replace trigger example_after_update_old
+after update on tool_rag.example referencing old table as changed
+for each statement execute function tool_rag._after_example_delete();
+create or replace trigger example_after_update_zz_new
+after update on tool_rag.example referencing new table as changed
+for each statement execute function tool_rag._after_example_write();
+create or replace trigger example_after_delete
+after delete on tool_rag.example referencing old table as changed
+for each statement execute function tool_rag._after_example_delete();
+
+create or replace function tool_rag._after_dependency_write() returns trigger
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_cycle record;
+begin
+    select t.name as tool, n.name as needs into v_cycle
+    from changed c
+    join tool_rag.tool t on t.tool_id = c.tool_id
+    join tool_rag.tool n on n.tool_id = c.needs_id
+    where c.tool_id = any(tool_rag._needs(array[c.needs_id]))
+    order by t.name, n.name
+    limit 1;
+    if found then
+        raise exception 'tool "%" cannot need "%", which needs it', v_cycle.tool, v_cycle.needs
+            using errcode = 'invalid_parameter_value',
+            hint = 'Dependencies are without cycles.';
+    end if;
+    return null;
+end
+$$;
+comment on function tool_rag._after_dependency_write() is 'Refuses cycles of dependencies.';
+
+create or replace trigger dependency_before_edit
+before insert or update on tool_rag.dependency
+for each statement execute function tool_rag._before_edit();
+create or replace trigger dependency_after_insert
+after insert on tool_rag.dependency referencing new table as changed
+for each statement execute function tool_rag._after_dependency_write();
+create or replace trigger dependency_after_update
+after update on tool_rag.dependency referencing new table as changed
+for each statement execute function tool_rag._after_dependency_write();

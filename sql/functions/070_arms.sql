@@ -6,6 +6,7 @@
 create or replace function tool_rag._read_query(
     p_query text,
     out lexeme_ids int[], out weights float8[], out frequencies int[], out words text[],
+    out terms text[], out term_weights float8[], out expansion text,
     out base float8, out slope float8
 )
 language plpgsql stable parallel safe
@@ -15,44 +16,69 @@ set enable_mergejoin = off
 set enable_seqscan = off
 as $$
 declare
+    -- What a synonym's words count, against those that the user wrote.
+    v_share constant float8 := 0.5;
     v_text text := btrim(tool_rag._lexical_text(p_query));
     v_words text[] := regexp_split_to_array(v_text, ' +');
+    v_config regconfig;
+    v_lexemes tsvector;
 begin
+    select r.text_search_config into v_config from tool_rag.ranking_setting r;
+    v_lexemes := to_tsvector(v_config, v_text);
+    select string_agg(s.words, ' ' order by s.synonym_id) into expansion
+    from tool_rag.synonym s
+    where s.term is not null
+        and s.term_lexemes && tsvector_to_array(v_lexemes)
+        and s.term_lexemes <@ tsvector_to_array(v_lexemes);
+
     select
-        array_agg(q.lexeme_id order by q.document_frequency, q.lexeme_id),
-        array_agg(q.weight order by q.document_frequency, q.lexeme_id),
-        array_agg(q.document_frequency order by q.document_frequency, q.lexeme_id),
-        array_agg(q.word order by q.document_frequency, q.lexeme_id),
+        array_agg(q.lexeme_id order by q.place) filter (where q.lexeme_id is not null),
+        array_agg(q.weight order by q.place) filter (where q.lexeme_id is not null),
+        array_agg(q.frequency order by q.place) filter (where q.lexeme_id is not null),
+        array_agg(q.word order by q.place) filter (where q.lexeme_id is not null),
+        array_agg(q.lexeme order by q.place),
+        array_agg(q.weight order by q.place),
         min(q.base), min(q.slope)
-    into lexeme_ids, weights, frequencies, words, base, slope
+    into lexeme_ids, weights, frequencies, words, terms, term_weights, base, slope
     from (
-        -- idf as in Lucene, never negative.
-        select l.lexeme_id, l.document_frequency,
-            ln(1 + (s.document_count - l.document_frequency + 0.5)
-                / (l.document_frequency + 0.5)) as weight,
-            -- A lexeme's position is that of its word, unless the parser cut the text differently.
-            case when left(v_words[q.positions[1]], 1) = left(q.lexeme, 1)
-                then v_words[q.positions[1]] else q.lexeme
-            end as word,
+        select l.lexeme_id, q.lexeme, q.word, f.frequency,
+            -- idf as in Lucene, never negative.
+            q.share * ln(1 + (s.document_count - f.frequency + 0.5) / (f.frequency + 0.5))
+                as weight,
+            row_number() over (order by f.frequency, q.lexeme collate "C") as place,
             r.bm25_k1 * (1 - r.bm25_b) as base,
             r.bm25_k1 * r.bm25_b * s.document_count / greatest(s.total_length, 1) as slope
         from tool_rag.ranking_setting r
         cross join tool_rag.catalogue_state s
-        cross join lateral unnest(to_tsvector(r.text_search_config, v_text)) q
-        join tool_rag.lexeme l on l.lexeme = q.lexeme
+        cross join lateral (
+            select o.lexeme, 1 as share,
+                -- A lexeme's position is that of its word, unless the parser cut the text
+                -- differently.
+                case when left(v_words[o.positions[1]], 1) = left(o.lexeme, 1)
+                    then v_words[o.positions[1]] else o.lexeme
+                end as word
+            from unnest(v_lexemes) o
+            union all
+            select e.lexeme, v_share, e.lexeme
+            from unnest(to_tsvector(v_config, tool_rag._lexical_text(expansion))) e
+            where e.lexeme <> all(tsvector_to_array(v_lexemes))
+        ) q
+        left join tool_rag.lexeme l on l.lexeme = q.lexeme
+        cross join lateral (select coalesce(l.document_frequency, 0) as frequency) f
         -- Bounded: of a very long request the rarest words count.
-        order by l.document_frequency, l.lexeme_id
+        order by f.frequency, q.lexeme collate "C"
         limit 64
     ) q;
 end
 $$;
 comment on function tool_rag._read_query(text) is
 'The request''s lexemes that stand in any tool, rarest first: their ids, BM25 idf, numbers of tools '
-'and words; and the two constants of BM25''s length normalisation.';
+'and words; all its lexemes with their idf; what synonyms of its terms add, whose lexemes count '
+'half; and the two constants of BM25''s length normalisation.';
 
 create or replace function tool_rag._rank_words(
-    p_lexeme_ids int[], p_weights float8[], p_frequencies int[], p_base float8, p_slope float8,
-    p_tool_ids int[], p_limit int
+    p_lexeme_ids int[], p_weights float8[], p_frequencies int[], p_terms text[],
+    p_term_weights float8[], p_base float8, p_slope float8, p_tool_ids int[], p_limit int
 ) returns table (tool_id int, score float8)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -63,45 +89,73 @@ set enable_mergejoin = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
+declare
+    v_tool_ids int[];
+    v_scores float8[];
 begin
     -- BM25 (Robertson and Zaragoza 2009), exact, over whichever is shorter: the lexemes' postings,
     -- or the tools' documents (of some 30 lexemes each).
     if (select sum(f) from unnest(p_frequencies) f) < 30 * cardinality(p_tool_ids) then
-        return query
         with hit as materialized (
             select p.tool_id,
                 q.weight * p.frequency / (p.frequency + p_base + p_slope * p.length) as score
             from unnest(p_lexeme_ids, p_weights) q (lexeme_id, weight)
             join tool_rag.posting p on p.lexeme_id = q.lexeme_id
         )
-        select h.tool_id, sum(h.score)
-        from hit h
-        join unnest(p_tool_ids) t (tool_id) on t.tool_id = h.tool_id
-        group by h.tool_id
-        order by 2 desc, 1
-        limit p_limit;
+        select array_agg(s.tool_id), array_agg(s.score) into v_tool_ids, v_scores
+        from (
+            select h.tool_id, sum(h.score) as score
+            from hit h
+            join unnest(p_tool_ids) t (tool_id) on t.tool_id = h.tool_id
+            group by h.tool_id
+        ) s;
     else
-        return query
         with lexeme as materialized (
             select d.tool_id, d.length,
                 unnest(d.lexeme_ids) as lexeme_id, unnest(d.frequencies) as frequency
             from unnest(p_tool_ids) t (tool_id)
             join tool_rag.document d on d.tool_id = t.tool_id
         )
-        select l.tool_id,
-            sum(q.weight * l.frequency / (l.frequency + p_base + p_slope * l.length))
-        from lexeme l
-        join unnest(p_lexeme_ids, p_weights) q (lexeme_id, weight) on q.lexeme_id = l.lexeme_id
-        group by l.tool_id
-        order by 2 desc, 1
-        limit p_limit;
+        select array_agg(s.tool_id), array_agg(s.score) into v_tool_ids, v_scores
+        from (
+            select l.tool_id,
+                sum(q.weight * l.frequency / (l.frequency + p_base + p_slope * l.length)) as score
+            from lexeme l
+            join unnest(p_lexeme_ids, p_weights) q (lexeme_id, weight)
+                on q.lexeme_id = l.lexeme_id
+            group by l.tool_id
+        ) s;
     end if;
+    -- An example is a short document of its own: a tool scores by the best of all.
+    return query
+    with lexeme as materialized (
+        select x.example_id, x.tool_id, cardinality(x.lexemes) as length,
+            unnest(x.lexemes) as lexeme
+        from unnest(p_tool_ids) t (tool_id)
+        join tool_rag.example x on x.tool_id = t.tool_id
+        where exists (select from tool_rag.example)
+    )
+    select s.tool_id, max(s.score)
+    from (
+        select * from unnest(v_tool_ids, v_scores) d (tool_id, score)
+        union all
+        select e.tool_id, e.score
+        from (
+            select l.tool_id, sum(q.weight / (1 + p_base + p_slope * l.length)) as score
+            from lexeme l
+            join unnest(p_terms, p_term_weights) q (lexeme, weight) on q.lexeme = l.lexeme
+            group by l.example_id, l.tool_id
+        ) e
+    ) s
+    group by s.tool_id
+    order by 2 desc, 1
+    limit p_limit;
 end
 $$;
 comment on function tool_rag._rank_words(
-    int[], float8[], int[], float8, float8, int[], int
+    int[], float8[], int[], text[], float8[], float8, float8, int[], int
 ) is
-'The word arm over given tools: BM25, exact.';
+'The word arm over given tools: BM25 of the tool or its best example, exact.';
 
 create or replace function tool_rag._rank_vectors(
     p_embedding @extschema:vector@.halfvec, p_model_id int, p_tool_ids int[], p_limit int
@@ -235,25 +289,43 @@ set hnsw.max_scan_tuples = 40000
 as $$
 begin
     return array(
-        select v.tool_id
-        from tool_rag.tool_vector v
-        where v.model_id = 1
-            and (
-                select max(r.allow_until) > statement_timestamp()
-                    and max(r.deny_until) <= statement_timestamp()
-                from tool_rag.role_tool r
-                where r.tool_id = v.tool_id and r.role_id = any(p_role_ids)
-                    and (p_server_ids is null or r.server_id = any(p_server_ids))
-            )
-        order by v.embedding::@extschema:vector@.halfvec(256)
-            operator(@extschema:vector@.<#>) p_embedding
-        limit p_limit
+        (
+            select v.tool_id
+            from tool_rag.tool_vector v
+            where v.model_id = 1 and v.kind = 'definition'
+                and (
+                    select max(r.allow_until) > statement_timestamp()
+                        and max(r.deny_until) <= statement_timestamp()
+                    from tool_rag.role_tool r
+                    where r.tool_id = v.tool_id and r.role_id = any(p_role_ids)
+                        and (p_server_ids is null or r.server_id = any(p_server_ids))
+                )
+            order by v.embedding::@extschema:vector@.halfvec(256)
+                operator(@extschema:vector@.<#>) p_embedding
+            limit p_limit
+        )
+        union all
+        (
+            select v.tool_id
+            from tool_rag.tool_vector v
+            where v.model_id = 1 and v.kind <> 'definition'
+                and (
+                    select max(r.allow_until) > statement_timestamp()
+                        and max(r.deny_until) <= statement_timestamp()
+                    from tool_rag.role_tool r
+                    where r.tool_id = v.tool_id and r.role_id = any(p_role_ids)
+                        and (p_server_ids is null or r.server_id = any(p_server_ids))
+                )
+            order by v.embedding::@extschema:vector@.halfvec(256)
+                operator(@extschema:vector@.<#>) p_embedding
+            limit p_limit
+        )
     );
 end
 $$;
 comment on function tool_rag._propose_by_vector(@extschema:vector@.halfvec, int[], int[], int) is
-'Permitted tools nearest by the built-in model, for a caller who sees many: HNSW, scanned on until '
-'enough are found.';
+'Permitted tools nearest by the built-in model, for a caller who sees many: by definition, then by '
+'synonyms and examples; HNSW, scanned on until enough are found.';
 
 create or replace function tool_rag._candidates(
     p_lexeme_ids int[], p_weights float8[], p_frequencies int[], p_base float8, p_slope float8,
@@ -286,7 +358,7 @@ begin
         v_near := tool_rag._propose_by_vector(p_embedding, p_role_ids, p_server_ids, p_depth);
         -- Fewer mean that the scan gave up, as when one role's denies leave little of another's
         -- grants: then every permitted tool is scored after all.
-        if p_embedding is null or cardinality(v_near) = p_depth then
+        if p_embedding is null or cardinality(v_near) >= p_depth then
             return array(
                 select unnest(v_near)
                 union

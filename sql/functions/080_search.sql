@@ -1,7 +1,7 @@
 -- The search: from a request and roles to a shortlist that says why.
 
 create or replace function tool_rag._check_search(
-    p_query text, p_k int, p_context text[], p_conversation text, p_token_budget int,
+    p_query text, p_k int, p_context text[], p_token_budget int,
     p_min_relevance real, p_options jsonb
 ) returns void
 language plpgsql stable parallel safe
@@ -29,13 +29,15 @@ begin
     end if;
     select key into v_unknown
     from jsonb_object_keys(p_options) key
-    where key not in ('exact', 'rrf_k', 'words_weight', 'meaning_weight', 'score_weight')
+    where key not in ('exact', 'rrf_k', 'words_weight', 'meaning_weight', 'score_weight',
+        'needs_depth', 'needs_depth')
     order by key
     limit 1;
     if v_unknown is not null then
         raise exception 'options has no "%"', v_unknown using
             errcode = 'invalid_parameter_value',
-            hint = 'It takes exact, rrf_k, words_weight, meaning_weight and score_weight.';
+            hint = 'It takes exact, rrf_k, words_weight, meaning_weight, score_weight and '
+                'needs_depth.';
     end if;
     if p_options ? 'exact' and jsonb_typeof(p_options -> 'exact') <> 'boolean' then
         raise exception 'options.exact is not true or false' using
@@ -55,16 +57,18 @@ begin
             errcode = 'invalid_parameter_value',
             hint = 'Leave it out for the default.';
     end if;
-    if cardinality(p_context) > 0 or p_conversation is not null or p_token_budget is not null
-        or p_min_relevance is not null
-    then
-        raise exception 'context, conversation, token_budget and min_relevance are not built yet'
+    if p_token_budget < 1 then
+        raise exception 'token_budget is % instead of at least 1', p_token_budget using
+            errcode = 'invalid_parameter_value',
+            hint = 'Leave it out for no limit.';
+    elsif cardinality(p_context) > 0 or p_min_relevance is not null then
+        raise exception 'context and min_relevance are not built yet'
             using errcode = 'feature_not_supported',
             hint = 'Leave them out; see CHANGELOG.md for what this version does.';
     end if;
 end
 $$;
-comment on function tool_rag._check_search(text, int, text[], text, int, real, jsonb) is
+comment on function tool_rag._check_search(text, int, text[], int, real, jsonb) is
 'Refuses arguments of a search that can''t be meant, each with a hint.';
 
 create or replace function tool_rag._check_embedding(p_embedding @extschema:vector@.vector)
@@ -88,6 +92,48 @@ end
 $$;
 comment on function tool_rag._check_embedding(@extschema:vector@.vector) is
 'A caller''s vector at length 1, or an error where it can''t be one of the built-in model.';
+
+create or replace function tool_rag._fit_budget(
+    p_tool_ids int[], p_needed_by int[], p_budget int
+) returns int[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_kept int[] := '{}';
+    v_left int := p_budget;
+    v_group int[];
+    v_cost int;
+begin
+    for i in 1 .. cardinality(p_tool_ids) loop
+        -- A tool that others need comes with the first of them.
+        continue when p_needed_by[i] is not null or p_tool_ids[i] = any(v_kept);
+        with recursive needed (tool_id) as (
+            select p_tool_ids[i]
+            union
+            select d.needs_id
+            from needed n
+            join tool_rag.dependency d on d.tool_id = n.tool_id
+            where d.needs_id = any(p_tool_ids)
+        )
+        select array_agg(n.tool_id), sum(t.token_count) into v_group, v_cost
+        from needed n
+        join tool_rag.tool t on t.tool_id = n.tool_id
+        where n.tool_id <> all(v_kept);
+        if v_cost <= v_left then
+            v_kept := v_kept || v_group;
+            v_left := v_left - v_cost;
+        elsif i = 1 then
+            raise exception 'token_budget is %, the best tool takes %', p_budget, v_cost using
+                errcode = 'invalid_parameter_value',
+                hint = 'Raise it: a definition is given whole, with what it needs, or not at all.';
+        end if;
+    end loop;
+    return v_kept;
+end
+$$;
+comment on function tool_rag._fit_budget(int[], int[], int) is
+'Of tools in order those that fit a number of tokens, each with what it needs; the first always.';
 
 create or replace function tool_rag.search_tools(
     query text,
@@ -120,23 +166,27 @@ declare
     v_words_weight float8;
     v_meaning_weight float8;
     v_score_weight float8;
+    v_needs_depth int;
+    -- So many tools at the most stay in a conversation's shortlists because it uses them.
+    v_sticky constant int := 10;
     v_role_ids int[];
     v_server_ids int[];
     v_tool_ids int[];
     v_vector @extschema:vector@.halfvec;
     v_query record;
+    v_list record;
+    v_kept int[];
 begin
     perform tool_rag._check_search(
-        search_tools.query, search_tools.k, search_tools.context, search_tools.conversation,
-        search_tools.token_budget, search_tools.min_relevance, search_tools.options
+        search_tools.query, search_tools.k, search_tools.context, search_tools.token_budget,
+        search_tools.min_relevance, search_tools.options
     );
     v_rrf_k := coalesce((search_tools.options ->> 'rrf_k')::float8, 5);
     v_words_weight := coalesce((search_tools.options ->> 'words_weight')::float8, 1);
     v_meaning_weight := coalesce((search_tools.options ->> 'meaning_weight')::float8, 1);
     v_score_weight := coalesce((search_tools.options ->> 'score_weight')::float8, 0.3);
-    v_vector := coalesce(
-        tool_rag._check_embedding(search_tools.embedding), tool_rag.embed(search_tools.query)
-    );
+    v_needs_depth := coalesce((search_tools.options ->> 'needs_depth')::numeric::int, 3);
+    v_vector := tool_rag._check_embedding(search_tools.embedding);
 
     v_role_ids := tool_rag._role_ids(search_tools.roles);
     if search_tools.servers is not null then
@@ -147,6 +197,9 @@ begin
         );
     end if;
     v_query := tool_rag._read_query(search_tools.query);
+    v_vector := coalesce(
+        v_vector, tool_rag.embed(concat_ws(' ', search_tools.query, v_query.expansion))
+    );
     v_tool_ids := tool_rag._candidates(
         v_query.lexeme_ids, v_query.weights, v_query.frequencies, v_query.base, v_query.slope,
         v_vector, v_role_ids, v_server_ids, v_depth,
@@ -156,13 +209,12 @@ begin
         return;
     end if;
 
-    -- From here on one statement. An arm without a match ranks nothing.
-    return query
+    -- One statement ranks and adds what comes on top of k. An arm without a match ranks nothing.
     with word_arm as materialized (
         select a.tool_id, a.score, row_number() over (order by a.score desc, a.tool_id) as place
         from tool_rag._rank_words(
-            v_query.lexeme_ids, v_query.weights, v_query.frequencies, v_query.base,
-            v_query.slope, v_tool_ids, v_depth
+            v_query.lexeme_ids, v_query.weights, v_query.frequencies, v_query.terms,
+            v_query.term_weights, v_query.base, v_query.slope, v_tool_ids, v_depth
         ) a
     ),
     meaning_arm as materialized (
@@ -199,42 +251,134 @@ begin
                 order by f.score desc, f.meaning desc nulls last, f.tool_id
             ) as rank
         from fused f
+    ),
+    used as materialized (
+        select u.tool_id, max(u.turn) as turn
+        from tool_rag.tool_use u
+        where u.conversation = search_tools.conversation
+            and u.turn > (
+                select max(l.turn) - 3
+                from tool_rag.tool_use l
+                where l.conversation = search_tools.conversation
+            )
+            and u.tool_id not in (select tool_id from placed)
+            and tool_rag._is_visible(u.tool_id, v_role_ids, v_server_ids)
+        group by u.tool_id
+        order by 2 desc, 1
+        limit v_sticky
+    ),
+    listed as materialized (
+        select p.tool_id, p.rank as place, 0 as part, p.score,
+            null::int as needed_by, null::text as need, null::int as turn
+        from placed p
+        union all
+        select n.tool_id, row_number() over (order by n.depth, n.tool_id), 1, null,
+            n.needed_by, n.reason, null
+        from tool_rag._expand_needs(
+            array(select tool_id from placed order by rank)
+                || array(select tool_id from used order by turn desc, tool_id),
+            v_role_ids, v_server_ids, v_needs_depth
+        ) n
+        union all
+        select u.tool_id, row_number() over (order by u.turn desc, u.tool_id), 2, null,
+            null, null, u.turn
+        from used u
     )
     select
-        p.rank::int, s.name, t.name, t.title, t.description, t.input_schema, t.is_action,
-        greatest(m.similarity, 0)::real, p.score::real, t.token_count,
+        array_agg(l.tool_id order by l.part, l.place) as tool_ids,
+        array_agg(l.score order by l.part, l.place) as scores,
+        array_agg(l.needed_by order by l.part, l.place) as needed_by,
+        array_agg(l.need order by l.part, l.place) as needs,
+        array_agg(l.turn order by l.part, l.place) as turns,
+        array_agg(w.place order by l.part, l.place) as word_places,
+        array_agg(w.score order by l.part, l.place) as word_scores,
+        array_agg(m.place order by l.part, l.place) as meaning_places
+    into v_list
+    from listed l
+    left join word_arm w on w.tool_id = l.tool_id
+    left join meaning_arm m on m.tool_id = l.tool_id;
+
+    v_kept := v_list.tool_ids;
+    if search_tools.token_budget is not null then
+        v_kept := tool_rag._fit_budget(
+            v_list.tool_ids, v_list.needed_by, search_tools.token_budget
+        );
+    end if;
+
+    return query
+    select
+        row_number() over (order by l.place)::int, s.name, t.name, t.title, t.description,
+        t.input_schema, t.is_action, greatest(b.similarity, 0)::real, l.score::real,
+        t.token_count,
         concat_ws(
             '; ',
+            'needed by ' || n.name || ': ' || l.need,
+            'used in turn ' || l.turn,
             'words: ' || w.words,
-            'meaning: ' || to_char(m.similarity, 'FM0.00'),
+            'meaning: ' || to_char(b.similarity, 'FM0.00'),
+            'as in: ' || b.example,
             g.words
         ),
         jsonb_strip_nulls(jsonb_build_object(
-            'words', case when wa.place is not null then jsonb_build_object(
-                'rank', wa.place, 'score', round(wa.score::numeric, 4), 'matched', w.list
+            'words', case when l.word_place is not null then jsonb_build_object(
+                'rank', l.word_place, 'score', round(l.word_score::numeric, 4), 'matched', w.list
             ) end,
-            'meaning', case when ma.place is not null then jsonb_build_object(
-                'rank', ma.place, 'score', round(m.similarity::numeric, 4)
+            'meaning', case when b.similarity is not null then jsonb_build_object(
+                'rank', l.meaning_place, 'score', round(b.similarity::numeric, 4)
             ) end,
+            'example', b.example,
+            'synonym', b.synonym,
+            'expansion', v_query.expansion,
+            'needed', case when n.name is not null then jsonb_build_object(
+                'by', n.name, 'reason', l.need
+            ) end,
+            'used', case when l.turn is not null then jsonb_build_object('turn', l.turn) end,
             'grant', g.rule
         ))
-    from placed p
-    join tool_rag.tool t on t.tool_id = p.tool_id
+    from unnest(
+        v_list.tool_ids, v_list.scores, v_list.needed_by, v_list.needs, v_list.turns,
+        v_list.word_places, v_list.word_scores, v_list.meaning_places
+    ) with ordinality l (
+        tool_id, score, needed_by, need, turn, word_place, word_score, meaning_place, place
+    )
+    join tool_rag.tool t on t.tool_id = l.tool_id
     join tool_rag.server s on s.server_id = t.server_id
-    cross join tool_rag.ranking_setting r
-    left join word_arm wa on wa.tool_id = p.tool_id
-    left join meaning_arm ma on ma.tool_id = p.tool_id
-    cross join lateral (
-        select ma.score / nullif(
-            r.full_vector_weight + r.short_vector_weight + r.name_vector_weight, 0
-        ) as similarity
-    ) m
+    left join lateral (
+        select o.name || '/' || d.name as name
+        from tool_rag.tool d
+        join tool_rag.server o on o.server_id = d.server_id
+        where d.tool_id = l.needed_by
+    ) n on true
     cross join lateral (
         select string_agg(q.word, ', ' order by q.word) as words,
             jsonb_agg(q.word order by q.word) as list
         from unnest(v_query.lexeme_ids, v_query.words) q (lexeme_id, word)
-        join tool_rag.posting o on o.lexeme_id = q.lexeme_id and o.tool_id = p.tool_id
+        join tool_rag.posting o on o.lexeme_id = q.lexeme_id and o.tool_id = l.tool_id
     ) w
+    -- Which of the tool's texts is nearest.
+    left join lateral (
+        select
+            v.similarity,
+            (
+                select e.request from tool_rag.example e
+                where v.kind = 'example' and e.example_id = v.source_id
+            ) as example,
+            (
+                select y.words from tool_rag.synonym y
+                where v.kind = 'synonym' and y.synonym_id = v.source_id
+            ) as synonym
+        from (
+            select v.kind, v.source_id,
+                -(v.embedding operator(@extschema:vector@.<#>) v_vector) / nullif(
+                    r.full_vector_weight + r.short_vector_weight + r.name_vector_weight, 0
+                ) as similarity
+            from tool_rag.tool_vector v
+            cross join tool_rag.ranking_setting r
+            where v.model_id = 1 and v.tool_id = l.tool_id
+            order by 3 desc, v.kind, v.source_id
+            limit 1
+        ) v
+    ) b on true
     -- The rows of role_tool decide once more, and name the rule.
     join lateral (
         select
@@ -246,14 +390,15 @@ begin
         from (
             select min(h.grant_id) filter (where h.allow_until > statement_timestamp()) as grant_id
             from tool_rag.role_tool h
-            where h.tool_id = p.tool_id and h.role_id = any(v_role_ids)
+            where h.tool_id = l.tool_id and h.role_id = any(v_role_ids)
             having max(h.allow_until) > statement_timestamp()
                 and max(h.deny_until) <= statement_timestamp()
         ) h
         join tool_rag.grant_rule a on a.grant_id = h.grant_id
         join tool_rag.role o on o.role_id = a.role_id
     ) g on true
-    order by p.rank;
+    where l.tool_id = any(v_kept)
+    order by l.place;
 end
 $$;
 comment on function tool_rag.search_tools(
@@ -263,4 +408,7 @@ comment on function tool_rag.search_tools(
 'the roles of the setting tool_rag.roles). k: how many; servers: only of servers that fit these '
 'patterns; embedding: the built-in model''s vector of the query where the caller has it already; '
 'options: {"exact": true} scores every permitted tool; "rrf_k", "words_weight", '
-'"meaning_weight" and "score_weight" change the fusion. reason and explain say why a tool is there.';
+'"meaning_weight" and "score_weight" change the fusion, "needs_depth" how far dependencies are '
+'followed (0: not at all). conversation: its tools of the last three turns stay; token_budget: only '
+'what fits. Dependencies and tools in use come on top of k. reason and explain say why a tool is '
+'there.';

@@ -1,27 +1,5 @@
 -- Listing: what an admin sees of tools, roles and rules, and taking a server out again.
 
-create or replace function tool_rag._find_tool(p_server text, p_name text) returns int
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-    v_tool_id int;
-begin
-    select t.tool_id into v_tool_id
-    from tool_rag.tool t
-    join tool_rag.server s on s.server_id = t.server_id
-    where s.name = p_server and t.name = p_name;
-    if not found then
-        raise exception 'tool "%/%" does not exist', p_server, p_name using
-            errcode = 'undefined_object',
-            hint = 'List them: select * from tool_rag.list_tools(), or: tool-rag tools list.';
-    end if;
-    return v_tool_id;
-end
-$$;
-comment on function tool_rag._find_tool(text, text) is
-'A tool''s id, or an error that says where to look.';
-
 create or replace function tool_rag._judge_access(p_role_ids int[], p_tool_id int)
 returns table (role_id int, permitted boolean, reason text)
 language sql stable parallel safe

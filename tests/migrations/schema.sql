@@ -12,7 +12,28 @@ SET row_security = off;
 
 CREATE SCHEMA tool_rag;
 
-COMMENT ON SCHEMA tool_rag IS 'Tool retrieval (schema 0003_ranking)';
+COMMENT ON SCHEMA tool_rag IS 'Tool retrieval (schema 0004_asking)';
+
+CREATE FUNCTION tool_rag._after_dependency_write() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._after_dependency_write() IS 'Refuses cycles of dependencies.';
+
+CREATE FUNCTION tool_rag._after_example_delete() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._after_example_delete() IS 'Takes the vectors of examples away.';
+
+CREATE FUNCTION tool_rag._after_example_write() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._after_example_write() IS 'Computes the vectors of new examples.';
 
 CREATE FUNCTION tool_rag._after_grant_rule_change() RETURNS trigger
     LANGUAGE plpgsql
@@ -41,6 +62,13 @@ CREATE FUNCTION tool_rag._after_server_update() RETURNS trigger
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._after_server_update() IS 'A server''s name is among its tools'' texts and in patterns; its state decides what is seen.';
+
+CREATE FUNCTION tool_rag._after_synonym_change() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._after_synonym_change() IS 'Indexes the tools whose synonyms changed; those of terms are read by each search.';
 
 CREATE FUNCTION tool_rag._after_tool_delete() RETURNS trigger
     LANGUAGE plpgsql
@@ -77,6 +105,20 @@ CREATE FUNCTION tool_rag._before_edit() RETURNS trigger
 
 COMMENT ON FUNCTION tool_rag._before_edit() IS 'Orders edits: see _lock_catalogue.';
 
+CREATE FUNCTION tool_rag._before_example_write() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._before_example_write() IS 'Fills the derived column of an example.';
+
+CREATE FUNCTION tool_rag._before_synonym_write() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._before_synonym_write() IS 'Fills the derived column of a synonym.';
+
 CREATE FUNCTION tool_rag._before_tool_write() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -101,12 +143,12 @@ CREATE FUNCTION tool_rag._check_embedding(p_embedding public.vector) RETURNS pub
 
 COMMENT ON FUNCTION tool_rag._check_embedding(p_embedding public.vector) IS 'A caller''s vector at length 1, or an error where it can''t be one of the built-in model.';
 
-CREATE FUNCTION tool_rag._check_search(p_query text, p_k integer, p_context text[], p_conversation text, p_token_budget integer, p_min_relevance real, p_options jsonb) RETURNS void
+CREATE FUNCTION tool_rag._check_search(p_query text, p_k integer, p_context text[], p_token_budget integer, p_min_relevance real, p_options jsonb) RETURNS void
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._check_search(p_query text, p_k integer, p_context text[], p_conversation text, p_token_budget integer, p_min_relevance real, p_options jsonb) IS 'Refuses arguments of a search that can''t be meant, each with a hint.';
+COMMENT ON FUNCTION tool_rag._check_search(p_query text, p_k integer, p_context text[], p_token_budget integer, p_min_relevance real, p_options jsonb) IS 'Refuses arguments of a search that can''t be meant, each with a hint.';
 
 CREATE FUNCTION tool_rag._content_hash(p_title text, p_description text, p_input_schema jsonb, p_output_schema jsonb, p_annotations jsonb) RETURNS bytea
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -120,6 +162,13 @@ CREATE FUNCTION tool_rag._descendants(p_role_ids integer[]) RETURNS integer[]
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._descendants(p_role_ids integer[]) IS 'Roles and all that inherit from them.';
+
+CREATE FUNCTION tool_rag._embed_wording(p_text text) RETURNS public.halfvec
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._embed_wording(p_text text) IS 'The vector of a synonym line or an example, as long as a definition''s can be.';
 
 CREATE FUNCTION tool_rag._estimate_tokens(p_name text, p_description text, p_input_schema jsonb) RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -135,6 +184,13 @@ CREATE FUNCTION tool_rag._expand_access(p_role_ids integer[], p_tool_ids integer
 
 COMMENT ON FUNCTION tool_rag._expand_access(p_role_ids integer[], p_tool_ids integer[]) IS 'What role_tool holds, computed from the rules, for some roles and tools (null: all).';
 
+CREATE FUNCTION tool_rag._expand_needs(p_tool_ids integer[], p_role_ids integer[], p_server_ids integer[], p_depth integer) RETURNS TABLE(tool_id integer, needed_by integer, reason text, depth integer)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._expand_needs(p_tool_ids integer[], p_role_ids integer[], p_server_ids integer[], p_depth integer) IS 'What tools need beyond themselves, down to a depth, as far as the caller may see it.';
+
 CREATE FUNCTION tool_rag._find_role(p_name text) RETURNS integer
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -142,12 +198,19 @@ CREATE FUNCTION tool_rag._find_role(p_name text) RETURNS integer
 
 COMMENT ON FUNCTION tool_rag._find_role(p_name text) IS 'A role''s id, or an error that says how to make it.';
 
-CREATE FUNCTION tool_rag._find_tool(p_server text, p_name text) RETURNS integer
+CREATE FUNCTION tool_rag._find_tool(p_server text, p_tool text) RETURNS integer
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._find_tool(p_server text, p_name text) IS 'A tool''s id, or an error that says where to look.';
+COMMENT ON FUNCTION tool_rag._find_tool(p_server text, p_tool text) IS 'A tool''s id, or an error that names the nearest ones. For admins: it tells what exists.';
+
+CREATE FUNCTION tool_rag._fit_budget(p_tool_ids integer[], p_needed_by integer[], p_budget integer) RETURNS integer[]
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._fit_budget(p_tool_ids integer[], p_needed_by integer[], p_budget integer) IS 'Of tools in order those that fit a number of tokens, each with what it needs; the first always.';
 
 CREATE FUNCTION tool_rag._fold_marks(p_text text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
@@ -161,6 +224,14 @@ CREATE FUNCTION tool_rag._identifier_words(p_text text) RETURNS text
     RETURN regexp_replace(regexp_replace(regexp_replace(p_text, '([a-z0-9])([A-Z])'::text, '\1 \2'::text, 'g'::text), '([A-Z])([A-Z][a-z])'::text, '\1 \2'::text, 'g'::text), '[_./:#-]+'::text, ' '::text, 'g'::text);
 
 COMMENT ON FUNCTION tool_rag._identifier_words(p_text text) IS 'An identifier as words: getUserInfo, get_user.info -> get User Info, get user info.';
+
+CREATE FUNCTION tool_rag._index_examples(p_example_ids integer[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._index_examples(p_example_ids integer[]) IS 'Computes the vectors of examples anew.';
 
 CREATE FUNCTION tool_rag._index_lexemes(p_tool_ids integer[]) RETURNS void
     LANGUAGE sql
@@ -196,6 +267,13 @@ CREATE FUNCTION tool_rag._is_ascii(p_text text) RETURNS boolean
     RETURN (p_text !~ '[^\u0001-\u007f]'::text);
 
 COMMENT ON FUNCTION tool_rag._is_ascii(p_text text) IS 'Whether a text is plain ASCII.';
+
+CREATE FUNCTION tool_rag._is_visible(p_tool_id integer, p_role_ids integer[], p_server_ids integer[]) RETURNS boolean
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._is_visible(p_tool_id integer, p_role_ids integer[], p_server_ids integer[]) IS 'Whether roles together may see one tool now.';
 
 CREATE FUNCTION tool_rag._judge_access(p_role_ids integer[], p_tool_id integer) RETURNS TABLE(role_id integer, permitted boolean, reason text)
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -240,6 +318,20 @@ CREATE FUNCTION tool_rag._matches(p_pattern text, p_name text) RETURNS boolean
 
 COMMENT ON FUNCTION tool_rag._matches(p_pattern text, p_name text) IS 'Whether a name fits a pattern in which "*" is any run of characters and all else itself.';
 
+CREATE FUNCTION tool_rag._nearest_tools(p_server text, p_tool text, p_limit integer) RETURNS TABLE(name text, place bigint)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._nearest_tools(p_server text, p_tool text, p_limit integer) IS 'Tools whose names share most runs of three characters with a name that no tool has.';
+
+CREATE FUNCTION tool_rag._needs(p_tool_ids integer[]) RETURNS integer[]
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._needs(p_tool_ids integer[]) IS 'Tools and all that they need, directly or not.';
+
 CREATE FUNCTION tool_rag._permitted(p_role_ids integer[], p_server_ids integer[]) RETURNS TABLE(tool_id integer, grant_id integer)
     LANGUAGE sql STABLE PARALLEL SAFE
     AS $$ ... $$;
@@ -260,7 +352,7 @@ CREATE FUNCTION tool_rag._propose_by_vector(p_embedding public.halfvec, p_role_i
     SET "hnsw.max_scan_tuples" TO '40000'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._propose_by_vector(p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer) IS 'Permitted tools nearest by the built-in model, for a caller who sees many: HNSW, scanned on until enough are found.';
+COMMENT ON FUNCTION tool_rag._propose_by_vector(p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer) IS 'Permitted tools nearest by the built-in model, for a caller who sees many: by definition, then by synonyms and examples; HNSW, scanned on until enough are found.';
 
 CREATE FUNCTION tool_rag._propose_by_words(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_role_ids integer[], p_server_ids integer[], p_limit integer) RETURNS integer[]
     LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -274,6 +366,13 @@ CREATE FUNCTION tool_rag._propose_by_words(p_lexeme_ids integer[], p_weights dou
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._propose_by_words(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_role_ids integer[], p_server_ids integer[], p_limit integer) IS 'Permitted tools whose words promise most, for a caller who sees many.';
+
+CREATE FUNCTION tool_rag._query_terms(p_text text) RETURNS text[]
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._query_terms(p_text text) IS 'The distinct lexemes of a text.';
 
 CREATE FUNCTION tool_rag._rank_vectors(p_embedding public.halfvec, p_model_id integer, p_tool_ids integer[], p_limit integer) RETURNS TABLE(tool_id integer, score double precision)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -289,7 +388,7 @@ CREATE FUNCTION tool_rag._rank_vectors(p_embedding public.halfvec, p_model_id in
 
 COMMENT ON FUNCTION tool_rag._rank_vectors(p_embedding public.halfvec, p_model_id integer, p_tool_ids integer[], p_limit integer) IS 'A vector arm over given tools: the inner product with each tool''s best vector, exact.';
 
-CREATE FUNCTION tool_rag._rank_words(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_tool_ids integer[], p_limit integer) RETURNS TABLE(tool_id integer, score double precision)
+CREATE FUNCTION tool_rag._rank_words(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_terms text[], p_term_weights double precision[], p_base double precision, p_slope double precision, p_tool_ids integer[], p_limit integer) RETURNS TABLE(tool_id integer, score double precision)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -300,9 +399,9 @@ CREATE FUNCTION tool_rag._rank_words(p_lexeme_ids integer[], p_weights double pr
     SET enable_bitmapscan TO 'off'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._rank_words(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_tool_ids integer[], p_limit integer) IS 'The word arm over given tools: BM25, exact.';
+COMMENT ON FUNCTION tool_rag._rank_words(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_terms text[], p_term_weights double precision[], p_base double precision, p_slope double precision, p_tool_ids integer[], p_limit integer) IS 'The word arm over given tools: BM25 of the tool or its best example, exact.';
 
-CREATE FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT weights double precision[], OUT frequencies integer[], OUT words text[], OUT base double precision, OUT slope double precision) RETURNS record
+CREATE FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT weights double precision[], OUT frequencies integer[], OUT words text[], OUT terms text[], OUT term_weights double precision[], OUT expansion text, OUT base double precision, OUT slope double precision) RETURNS record
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_hashjoin TO 'off'
@@ -310,7 +409,7 @@ CREATE FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT
     SET enable_seqscan TO 'off'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT weights double precision[], OUT frequencies integer[], OUT words text[], OUT base double precision, OUT slope double precision) IS 'The request''s lexemes that stand in any tool, rarest first: their ids, BM25 idf, numbers of tools and words; and the two constants of BM25''s length normalisation.';
+COMMENT ON FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT weights double precision[], OUT frequencies integer[], OUT words text[], OUT terms text[], OUT term_weights double precision[], OUT expansion text, OUT base double precision, OUT slope double precision) IS 'The request''s lexemes that stand in any tool, rarest first: their ids, BM25 idf, numbers of tools and words; all its lexemes with their idf; what synonyms of its terms add, whose lexemes count half; and the two constants of BM25''s length normalisation.';
 
 CREATE FUNCTION tool_rag._read_tools(p_tools jsonb) RETURNS TABLE("position" bigint, name text, title text, description text, input_schema jsonb, output_schema jsonb, annotations jsonb, is_action boolean, identity_parameters text[], content_hash bytea)
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -348,6 +447,13 @@ CREATE FUNCTION tool_rag._tool_fields(p_name text, p_title text, p_description t
 
 COMMENT ON FUNCTION tool_rag._tool_fields(p_name text, p_title text, p_description text, p_input_schema jsonb, p_server text) IS 'The texts of a tool by which it is found, by field, each at most 50,000 characters (a tsvector holds no more than 1 MB).';
 
+CREATE FUNCTION tool_rag._trigrams(p_text text) RETURNS text[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._trigrams(p_text text) IS 'The runs of three characters of a name, padded as pg_trgm pads them.';
+
 CREATE FUNCTION tool_rag._unindex_lexemes(p_tool_ids integer[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -374,12 +480,33 @@ CREATE FUNCTION tool_rag._words(p_text text) RETURNS SETOF text
 
 COMMENT ON FUNCTION tool_rag._words(p_text text) IS 'The words of a text as BERT''s uncased basic tokeniser splits them (Devlin et al. 2018).';
 
+CREATE FUNCTION tool_rag.add_dependency(server text, tool text, needs_server text, needs_tool text, reason text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.add_dependency(server text, tool text, needs_server text, needs_tool text, reason text) IS 'One tool needs another, and why; true where that is new or has a new reason.';
+
+CREATE FUNCTION tool_rag.add_example(server text, tool text, request text, origin text DEFAULT 'human'::text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.add_example(server text, tool text, request text, origin text) IS 'A request that a tool serves; true where it is new.';
+
 CREATE FUNCTION tool_rag.add_role(name text, parents text[] DEFAULT '{}'::text[], description text DEFAULT NULL::text) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.add_role(name text, parents text[], description text) IS 'Creates a role, or adds parents to one that exists; true where it is new.';
+
+CREATE FUNCTION tool_rag.add_synonym(words text, server text DEFAULT NULL::text, tool text DEFAULT NULL::text, term text DEFAULT NULL::text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.add_synonym(words text, server text, tool text, term text) IS 'Words by which people mean one tool, or a term of any request; true where they are new.';
 
 CREATE FUNCTION tool_rag.count_tools(roles text[] DEFAULT NULL::text[]) RETURNS TABLE(tools integer, tokens bigint, all_tools integer, all_tokens bigint)
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -457,12 +584,33 @@ CREATE FUNCTION tool_rag.permitted_tools(roles text[] DEFAULT NULL::text[]) RETU
 
 COMMENT ON FUNCTION tool_rag.permitted_tools(roles text[]) IS 'Every tool that roles may see now; with null the session''s own roles.';
 
+CREATE FUNCTION tool_rag.record_use(conversation text, turn integer, server text, tool text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.record_use(conversation text, turn integer, server text, tool text) IS 'Notes that a conversation used a tool in one of its assistant turns.';
+
 CREATE FUNCTION tool_rag.reindex_tools() RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.reindex_tools() IS 'Indexes every tool anew and returns their number. Needed only after the built-in model was replaced; edits of tools and settings index by themselves.';
+
+CREATE FUNCTION tool_rag.remove_dependency(server text, tool text, needs_server text, needs_tool text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.remove_dependency(server text, tool text, needs_server text, needs_tool text) IS 'One tool no longer needs another; false where it did not.';
+
+CREATE FUNCTION tool_rag.remove_example(server text, tool text, request text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.remove_example(server text, tool text, request text) IS 'Removes a request from a tool''s examples (null: all of them); false where there was none.';
 
 CREATE FUNCTION tool_rag.remove_role(name text) RETURNS void
     LANGUAGE sql
@@ -477,6 +625,13 @@ CREATE FUNCTION tool_rag.remove_server(name text) RETURNS integer
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.remove_server(name text) IS 'Removes a server with its tools; returns how many these were. Rules stay: they fit the server again when it comes back.';
+
+CREATE FUNCTION tool_rag.remove_synonym(words text, server text DEFAULT NULL::text, tool text DEFAULT NULL::text, term text DEFAULT NULL::text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.remove_synonym(words text, server text, tool text, term text) IS 'Removes a synonym of a tool or a term (words null: all of them); false where there was none.';
 
 CREATE FUNCTION tool_rag.revoke_tools(role text, server_pattern text, tool_pattern text DEFAULT '*'::text, effect text DEFAULT NULL::text) RETURNS integer
     LANGUAGE plpgsql
@@ -496,7 +651,7 @@ CREATE FUNCTION tool_rag.search_tools(query text, roles text[] DEFAULT NULL::tex
     SET enable_bitmapscan TO 'off'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer, embedding public.vector, context text[], conversation text, servers text[], token_budget integer, min_relevance real, options jsonb) IS 'The tools that serve a request, best first, among those that the caller''s roles may see (null: the roles of the setting tool_rag.roles). k: how many; servers: only of servers that fit these patterns; embedding: the built-in model''s vector of the query where the caller has it already; options: {"exact": true} scores every permitted tool; "rrf_k", "words_weight", "meaning_weight" and "score_weight" change the fusion. reason and explain say why a tool is there.';
+COMMENT ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer, embedding public.vector, context text[], conversation text, servers text[], token_budget integer, min_relevance real, options jsonb) IS 'The tools that serve a request, best first, among those that the caller''s roles may see (null: the roles of the setting tool_rag.roles). k: how many; servers: only of servers that fit these patterns; embedding: the built-in model''s vector of the query where the caller has it already; options: {"exact": true} scores every permitted tool; "rrf_k", "words_weight", "meaning_weight" and "score_weight" change the fusion, "needs_depth" how far dependencies are followed (0: not at all). conversation: its tools of the last three turns stay; token_budget: only what fits. Dependencies and tools in use come on top of k. reason and explain say why a tool is there.';
 
 CREATE FUNCTION tool_rag.unknown_roles(names text[]) RETURNS TABLE(name text)
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -536,6 +691,17 @@ COMMENT ON COLUMN tool_rag.catalogue_state.document_count IS 'Indexed tools (BM2
 
 COMMENT ON COLUMN tool_rag.catalogue_state.total_length IS 'Sum of document.length (N times BM25''s average length).';
 
+CREATE TABLE tool_rag.dependency (
+    tool_id integer NOT NULL,
+    needs_id integer NOT NULL,
+    reason text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT dependency_check CHECK ((tool_id <> needs_id)),
+    CONSTRAINT dependency_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 1000)))
+);
+
+COMMENT ON TABLE tool_rag.dependency IS 'What a tool can''t do without: a search that returns it returns, on top of k, what it needs, as far as the caller may see it. Cycles are refused.';
+
 CREATE TABLE tool_rag.document (
     tool_id integer NOT NULL,
     length integer NOT NULL,
@@ -563,6 +729,32 @@ COMMENT ON COLUMN tool_rag.embedding_model.fingerprint IS 'SHA-256 of the built-
 
 ALTER TABLE tool_rag.embedding_model ALTER COLUMN model_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME tool_rag.embedding_model_model_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE tool_rag.example (
+    example_id integer NOT NULL,
+    tool_id integer NOT NULL,
+    request text NOT NULL,
+    origin text DEFAULT 'human'::text NOT NULL,
+    lexemes text[] NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT example_origin_check CHECK ((origin = ANY (ARRAY['human'::text, 'generated'::text, 'feedback'::text]))),
+    CONSTRAINT example_request_check CHECK (((length(request) >= 1) AND (length(request) <= 2000)))
+);
+
+COMMENT ON TABLE tool_rag.example IS 'Requests that a tool serves. Each has its own vector and lexemes; a tool scores by its best.';
+
+COMMENT ON COLUMN tool_rag.example.origin IS 'Who wrote it: a person, a model, or a search whose result was used.';
+
+COMMENT ON COLUMN tool_rag.example.lexemes IS 'The request as lexemes; set by trigger.';
+
+ALTER TABLE tool_rag.example ALTER COLUMN example_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tool_rag.example_example_id_seq
     START WITH 1
     INCREMENT BY 1
     NO MINVALUE
@@ -642,8 +834,10 @@ CREATE TABLE tool_rag.ranking_setting (
     full_vector_weight real DEFAULT 1 NOT NULL,
     short_vector_weight real DEFAULT 0.5 NOT NULL,
     name_vector_weight real DEFAULT 0.2 NOT NULL,
+    synonym_weight real DEFAULT 1 NOT NULL,
     CONSTRAINT ranking_setting_bm25_check CHECK (((bm25_k1 > (0)::double precision) AND ((bm25_b >= (0)::double precision) AND (bm25_b <= (1)::double precision)))),
     CONSTRAINT ranking_setting_singleton_check CHECK (singleton),
+    CONSTRAINT ranking_setting_synonym_weight_check CHECK ((synonym_weight >= (0)::double precision)),
     CONSTRAINT ranking_setting_weight_check CHECK ((LEAST(name_weight, title_weight, description_weight, parameter_name_weight, parameter_description_weight, parameter_value_weight, server_weight, full_vector_weight, short_vector_weight, name_vector_weight) >= (0)::double precision))
 );
 
@@ -720,6 +914,31 @@ ALTER TABLE tool_rag.server ALTER COLUMN server_id ADD GENERATED ALWAYS AS IDENT
     CACHE 1
 );
 
+CREATE TABLE tool_rag.synonym (
+    synonym_id integer NOT NULL,
+    tool_id integer,
+    term text,
+    words text NOT NULL,
+    term_lexemes text[] NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT synonym_check CHECK ((num_nonnulls(tool_id, term) = 1)),
+    CONSTRAINT synonym_term_check CHECK (((length(term) >= 1) AND (length(term) <= 200))),
+    CONSTRAINT synonym_words_check CHECK (((length(words) >= 1) AND (length(words) <= 1000)))
+);
+
+COMMENT ON TABLE tool_rag.synonym IS 'Words that people use: for one tool (tool_id), or for a term in any request (term). They count in the search after the transaction that wrote them.';
+
+COMMENT ON COLUMN tool_rag.synonym.term_lexemes IS 'The term as lexemes, all of which a request must hold; set by trigger.';
+
+ALTER TABLE tool_rag.synonym ALTER COLUMN synonym_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tool_rag.synonym_synonym_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE tool_rag.tool (
     tool_id integer NOT NULL,
     server_id integer NOT NULL,
@@ -766,16 +985,27 @@ ALTER TABLE tool_rag.tool ALTER COLUMN tool_id ADD GENERATED ALWAYS AS IDENTITY 
     CACHE 1
 );
 
+CREATE TABLE tool_rag.tool_use (
+    conversation text NOT NULL,
+    turn integer NOT NULL,
+    tool_id integer NOT NULL,
+    used_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT tool_use_conversation_check CHECK (((length(conversation) >= 1) AND (length(conversation) <= 256))),
+    CONSTRAINT tool_use_turn_check CHECK ((turn >= 0))
+);
+
+COMMENT ON TABLE tool_rag.tool_use IS 'Which tools a conversation used in which of its assistant turns; those of the last three stay in its shortlists.';
+
 CREATE TABLE tool_rag.tool_vector (
     tool_id integer NOT NULL,
     model_id integer NOT NULL,
     kind text NOT NULL,
     source_id integer DEFAULT 0 NOT NULL,
     embedding public.halfvec NOT NULL,
-    CONSTRAINT tool_vector_kind_check CHECK ((kind = 'definition'::text))
+    CONSTRAINT tool_vector_kind_check CHECK ((kind = ANY (ARRAY['definition'::text, 'synonym'::text, 'example'::text])))
 );
 
-COMMENT ON TABLE tool_rag.tool_vector IS 'Vectors of tools. A tool''s definition has one: the weighted sum of the unit vectors of its full text, its short text and its name, whose inner product with a request''s vector is the weighted sum of the three cosines.';
+COMMENT ON TABLE tool_rag.tool_vector IS 'Vectors of tools. A tool''s definition has one: the weighted sum of the unit vectors of its full text, its short text and its name, whose inner product with a request''s vector is the weighted sum of the three cosines. Each synonym line and each example has one too, of a length that makes its inner products comparable.';
 
 COMMENT ON COLUMN tool_rag.tool_vector.source_id IS 'Which of several texts of one kind.';
 
@@ -792,6 +1022,9 @@ ALTER TABLE ONLY tool_rag.alembic_version
 ALTER TABLE ONLY tool_rag.catalogue_state
     ADD CONSTRAINT catalogue_state_pkey PRIMARY KEY (singleton);
 
+ALTER TABLE ONLY tool_rag.dependency
+    ADD CONSTRAINT dependency_pkey PRIMARY KEY (tool_id, needs_id);
+
 ALTER TABLE ONLY tool_rag.document
     ADD CONSTRAINT document_pkey PRIMARY KEY (tool_id);
 
@@ -800,6 +1033,12 @@ ALTER TABLE ONLY tool_rag.embedding_model
 
 ALTER TABLE ONLY tool_rag.embedding_model
     ADD CONSTRAINT embedding_model_pkey PRIMARY KEY (model_id);
+
+ALTER TABLE ONLY tool_rag.example
+    ADD CONSTRAINT example_key UNIQUE (tool_id, request);
+
+ALTER TABLE ONLY tool_rag.example
+    ADD CONSTRAINT example_pkey PRIMARY KEY (example_id);
 
 ALTER TABLE ONLY tool_rag.grant_rule
     ADD CONSTRAINT grant_rule_key UNIQUE (role_id, server_pattern, tool_pattern, effect);
@@ -837,11 +1076,20 @@ ALTER TABLE ONLY tool_rag.server
 ALTER TABLE ONLY tool_rag.server
     ADD CONSTRAINT server_pkey PRIMARY KEY (server_id);
 
+ALTER TABLE ONLY tool_rag.synonym
+    ADD CONSTRAINT synonym_key UNIQUE NULLS NOT DISTINCT (tool_id, term, words);
+
+ALTER TABLE ONLY tool_rag.synonym
+    ADD CONSTRAINT synonym_pkey PRIMARY KEY (synonym_id);
+
 ALTER TABLE ONLY tool_rag.tool
     ADD CONSTRAINT tool_pkey PRIMARY KEY (tool_id);
 
 ALTER TABLE ONLY tool_rag.tool
     ADD CONSTRAINT tool_server_id_name_key UNIQUE (server_id, name);
+
+ALTER TABLE ONLY tool_rag.tool_use
+    ADD CONSTRAINT tool_use_pkey PRIMARY KEY (conversation, turn, tool_id);
 
 ALTER TABLE ONLY tool_rag.tool_vector
     ADD CONSTRAINT tool_vector_pkey PRIMARY KEY (model_id, tool_id, kind, source_id);
@@ -849,13 +1097,39 @@ ALTER TABLE ONLY tool_rag.tool_vector
 ALTER TABLE ONLY tool_rag.word_piece
     ADD CONSTRAINT word_piece_pkey PRIMARY KEY (piece);
 
+CREATE INDEX dependency_needs_id_idx ON tool_rag.dependency USING btree (needs_id);
+
 CREATE INDEX role_parent_parent_id_idx ON tool_rag.role_parent USING btree (parent_id);
 
 CREATE INDEX role_tool_role_id_idx ON tool_rag.role_tool USING btree (role_id, tool_id) INCLUDE (server_id, grant_id, allow_until, deny_until);
 
-CREATE INDEX tool_vector_built_in_idx ON tool_rag.tool_vector USING hnsw (((embedding)::public.halfvec(256)) public.halfvec_ip_ops) WITH (ef_construction='128') WHERE (model_id = 1);
+CREATE INDEX synonym_term_lexemes_idx ON tool_rag.synonym USING gin (term_lexemes) WHERE (term IS NOT NULL);
+
+CREATE INDEX tool_use_tool_id_idx ON tool_rag.tool_use USING btree (tool_id);
+
+CREATE INDEX tool_vector_definition_idx ON tool_rag.tool_vector USING hnsw (((embedding)::public.halfvec(256)) public.halfvec_ip_ops) WITH (ef_construction='128') WHERE ((model_id = 1) AND (kind = 'definition'::text));
 
 CREATE INDEX tool_vector_tool_id_idx ON tool_rag.tool_vector USING btree (tool_id);
+
+CREATE INDEX tool_vector_wording_idx ON tool_rag.tool_vector USING hnsw (((embedding)::public.halfvec(256)) public.halfvec_ip_ops) WITH (ef_construction='128') WHERE ((model_id = 1) AND (kind <> 'definition'::text));
+
+CREATE TRIGGER dependency_after_insert AFTER INSERT ON tool_rag.dependency REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_dependency_write();
+
+CREATE TRIGGER dependency_after_update AFTER UPDATE ON tool_rag.dependency REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_dependency_write();
+
+CREATE TRIGGER dependency_before_edit BEFORE INSERT OR UPDATE ON tool_rag.dependency FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._before_edit();
+
+CREATE TRIGGER example_after_delete AFTER DELETE ON tool_rag.example REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_example_delete();
+
+CREATE TRIGGER example_after_insert AFTER INSERT ON tool_rag.example REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_example_write();
+
+CREATE TRIGGER example_after_update_old AFTER UPDATE ON tool_rag.example REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_example_delete();
+
+CREATE TRIGGER example_after_update_zz_new AFTER UPDATE ON tool_rag.example REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_example_write();
+
+CREATE TRIGGER example_before_edit BEFORE INSERT OR DELETE OR UPDATE ON tool_rag.example FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._before_edit();
+
+CREATE TRIGGER example_before_write BEFORE INSERT OR UPDATE ON tool_rag.example FOR EACH ROW EXECUTE FUNCTION tool_rag._before_example_write();
 
 CREATE TRIGGER grant_rule_after_delete AFTER DELETE ON tool_rag.grant_rule REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_grant_rule_change();
 
@@ -891,6 +1165,18 @@ CREATE TRIGGER server_after_update AFTER UPDATE ON tool_rag.server REFERENCING O
 
 CREATE TRIGGER server_before_edit BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON tool_rag.server FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._before_edit();
 
+CREATE TRIGGER synonym_after_delete AFTER DELETE ON tool_rag.synonym REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_synonym_change();
+
+CREATE TRIGGER synonym_after_insert AFTER INSERT ON tool_rag.synonym REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_synonym_change();
+
+CREATE TRIGGER synonym_after_update_new AFTER UPDATE ON tool_rag.synonym REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_synonym_change();
+
+CREATE TRIGGER synonym_after_update_old AFTER UPDATE ON tool_rag.synonym REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_synonym_change();
+
+CREATE TRIGGER synonym_before_edit BEFORE INSERT OR DELETE OR UPDATE ON tool_rag.synonym FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._before_edit();
+
+CREATE TRIGGER synonym_before_write BEFORE INSERT OR UPDATE ON tool_rag.synonym FOR EACH ROW EXECUTE FUNCTION tool_rag._before_synonym_write();
+
 CREATE TRIGGER tool_after_delete AFTER DELETE ON tool_rag.tool REFERENCING OLD TABLE AS old_tool FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_tool_delete();
 
 CREATE TRIGGER tool_after_insert AFTER INSERT ON tool_rag.tool REFERENCING NEW TABLE AS new_tool FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_tool_insert();
@@ -902,6 +1188,15 @@ CREATE TRIGGER tool_after_update AFTER UPDATE ON tool_rag.tool REFERENCING OLD T
 CREATE TRIGGER tool_before_edit BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON tool_rag.tool FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._before_edit();
 
 CREATE TRIGGER tool_before_write BEFORE INSERT OR UPDATE ON tool_rag.tool FOR EACH ROW EXECUTE FUNCTION tool_rag._before_tool_write();
+
+ALTER TABLE ONLY tool_rag.dependency
+    ADD CONSTRAINT dependency_needs_id_fkey FOREIGN KEY (needs_id) REFERENCES tool_rag.tool(tool_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY tool_rag.dependency
+    ADD CONSTRAINT dependency_tool_id_fkey FOREIGN KEY (tool_id) REFERENCES tool_rag.tool(tool_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY tool_rag.example
+    ADD CONSTRAINT example_tool_id_fkey FOREIGN KEY (tool_id) REFERENCES tool_rag.tool(tool_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY tool_rag.grant_rule
     ADD CONSTRAINT grant_rule_role_id_fkey FOREIGN KEY (role_id) REFERENCES tool_rag.role(role_id) ON DELETE CASCADE;
@@ -918,14 +1213,26 @@ ALTER TABLE ONLY tool_rag.role_tool
 ALTER TABLE ONLY tool_rag.role_tool
     ADD CONSTRAINT role_tool_tool_id_fkey FOREIGN KEY (tool_id) REFERENCES tool_rag.tool(tool_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY tool_rag.synonym
+    ADD CONSTRAINT synonym_tool_id_fkey FOREIGN KEY (tool_id) REFERENCES tool_rag.tool(tool_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY tool_rag.tool
     ADD CONSTRAINT tool_server_id_fkey FOREIGN KEY (server_id) REFERENCES tool_rag.server(server_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY tool_rag.tool_use
+    ADD CONSTRAINT tool_use_tool_id_fkey FOREIGN KEY (tool_id) REFERENCES tool_rag.tool(tool_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY tool_rag.tool_vector
     ADD CONSTRAINT tool_vector_model_id_fkey FOREIGN KEY (model_id) REFERENCES tool_rag.embedding_model(model_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY tool_rag.tool_vector
     ADD CONSTRAINT tool_vector_tool_id_fkey FOREIGN KEY (tool_id) REFERENCES tool_rag.tool(tool_id) ON DELETE CASCADE;
+
+REVOKE ALL ON FUNCTION tool_rag._after_dependency_write() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._after_example_delete() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._after_example_write() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._after_grant_rule_change() FROM PUBLIC;
 
@@ -934,6 +1241,8 @@ REVOKE ALL ON FUNCTION tool_rag._after_ranking_setting_update() FROM PUBLIC;
 REVOKE ALL ON FUNCTION tool_rag._after_role_parent_change() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._after_server_update() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._after_synonym_change() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._after_tool_delete() FROM PUBLIC;
 
@@ -945,29 +1254,41 @@ REVOKE ALL ON FUNCTION tool_rag._after_tool_update() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._before_edit() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._before_example_write() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._before_synonym_write() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._before_tool_write() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._candidates(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_depth integer, p_exact boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._check_embedding(p_embedding public.vector) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION tool_rag._check_search(p_query text, p_k integer, p_context text[], p_conversation text, p_token_budget integer, p_min_relevance real, p_options jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag._check_search(p_query text, p_k integer, p_context text[], p_token_budget integer, p_min_relevance real, p_options jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._content_hash(p_title text, p_description text, p_input_schema jsonb, p_output_schema jsonb, p_annotations jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._descendants(p_role_ids integer[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._embed_wording(p_text text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._estimate_tokens(p_name text, p_description text, p_input_schema jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._expand_access(p_role_ids integer[], p_tool_ids integer[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._expand_needs(p_tool_ids integer[], p_role_ids integer[], p_server_ids integer[], p_depth integer) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._find_role(p_name text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION tool_rag._find_tool(p_server text, p_name text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag._find_tool(p_server text, p_tool text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._fit_budget(p_tool_ids integer[], p_needed_by integer[], p_budget integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._fold_marks(p_text text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._identifier_words(p_text text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._index_examples(p_example_ids integer[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._index_lexemes(p_tool_ids integer[]) FROM PUBLIC;
 
@@ -978,6 +1299,8 @@ REVOKE ALL ON FUNCTION tool_rag._index_vectors(p_tool_ids integer[]) FROM PUBLIC
 REVOKE ALL ON FUNCTION tool_rag._is_action(p_annotations jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._is_ascii(p_text text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._is_visible(p_tool_id integer, p_role_ids integer[], p_server_ids integer[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._judge_access(p_role_ids integer[], p_tool_id integer) FROM PUBLIC;
 
@@ -991,17 +1314,23 @@ REVOKE ALL ON FUNCTION tool_rag._match_tools(p_server_patterns text[], p_tool_pa
 
 REVOKE ALL ON FUNCTION tool_rag._matches(p_pattern text, p_name text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._nearest_tools(p_server text, p_tool text, p_limit integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._needs(p_tool_ids integer[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._permitted(p_role_ids integer[], p_server_ids integer[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._propose_by_vector(p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._propose_by_words(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_role_ids integer[], p_server_ids integer[], p_limit integer) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._query_terms(p_text text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._rank_vectors(p_embedding public.halfvec, p_model_id integer, p_tool_ids integer[], p_limit integer) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION tool_rag._rank_words(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_tool_ids integer[], p_limit integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag._rank_words(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_terms text[], p_term_weights double precision[], p_base double precision, p_slope double precision, p_tool_ids integer[], p_limit integer) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT weights double precision[], OUT frequencies integer[], OUT words text[], OUT base double precision, OUT slope double precision) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT weights double precision[], OUT frequencies integer[], OUT words text[], OUT terms text[], OUT term_weights double precision[], OUT expansion text, OUT base double precision, OUT slope double precision) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._read_tools(p_tools jsonb) FROM PUBLIC;
 
@@ -1013,13 +1342,21 @@ REVOKE ALL ON FUNCTION tool_rag._rules_on(p_role_id integer, p_server text, p_to
 
 REVOKE ALL ON FUNCTION tool_rag._tool_fields(p_name text, p_title text, p_description text, p_input_schema jsonb, p_server text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._trigrams(p_text text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._unindex_lexemes(p_tool_ids integer[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._word_pieces(p_word text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._words(p_text text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag.add_dependency(server text, tool text, needs_server text, needs_tool text, reason text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.add_example(server text, tool text, request text, origin text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag.add_role(name text, parents text[], description text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.add_synonym(words text, server text, tool text, term text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.count_tools(roles text[]) FROM PUBLIC;
 
@@ -1041,11 +1378,19 @@ REVOKE ALL ON FUNCTION tool_rag.list_tools() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.permitted_tools(roles text[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag.record_use(conversation text, turn integer, server text, tool text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag.reindex_tools() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.remove_dependency(server text, tool text, needs_server text, needs_tool text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.remove_example(server text, tool text, request text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.remove_role(name text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.remove_server(name text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.remove_synonym(words text, server text, tool text, term text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.revoke_tools(role text, server_pattern text, tool_pattern text, effect text) FROM PUBLIC;
 

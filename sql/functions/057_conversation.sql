@@ -1,0 +1,130 @@
+-- What comes on top of the ranking: what tools need, and what a conversation uses.
+
+create or replace function tool_rag._needs(p_tool_ids int[]) returns int[]
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+    with recursive needed (tool_id) as (
+        select unnest(p_tool_ids)
+        union
+        select d.needs_id from needed n join tool_rag.dependency d on d.tool_id = n.tool_id
+    )
+    select coalesce(array_agg(tool_id order by tool_id), '{}') from needed
+$$;
+comment on function tool_rag._needs(int[]) is 'Tools and all that they need, directly or not.';
+
+create or replace function tool_rag.add_dependency(
+    server text, tool text, needs_server text, needs_tool text, reason text
+) returns boolean
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_tool_id int := tool_rag._find_tool(add_dependency.server, add_dependency.tool);
+    v_needs_id int := tool_rag._find_tool(add_dependency.needs_server, add_dependency.needs_tool);
+    v_count int;
+begin
+    if coalesce(add_dependency.reason, '') !~ '[^[:space:]]' or length(add_dependency.reason) > 1000
+    then
+        raise exception 'the reason has % characters instead of 1 to 1000',
+            coalesce(length(add_dependency.reason), 0)
+            using errcode = 'invalid_parameter_value',
+            hint = 'Say what the tool needs the other one for; results repeat it.';
+    end if;
+    insert into tool_rag.dependency as d (tool_id, needs_id, reason)
+    values (v_tool_id, v_needs_id, add_dependency.reason)
+    on conflict on constraint dependency_pkey do update set reason = excluded.reason
+    where d.reason <> excluded.reason;
+    get diagnostics v_count = row_count;
+    return v_count = 1;
+end
+$$;
+comment on function tool_rag.add_dependency(text, text, text, text, text) is
+'One tool needs another, and why; true where that is new or has a new reason.';
+
+create or replace function tool_rag.remove_dependency(
+    server text, tool text, needs_server text, needs_tool text
+) returns boolean
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_count int;
+begin
+    delete from tool_rag.dependency d
+    where d.tool_id = tool_rag._find_tool(remove_dependency.server, remove_dependency.tool)
+        and d.needs_id
+        = tool_rag._find_tool(remove_dependency.needs_server, remove_dependency.needs_tool);
+    get diagnostics v_count = row_count;
+    return v_count > 0;
+end
+$$;
+comment on function tool_rag.remove_dependency(text, text, text, text) is
+'One tool no longer needs another; false where it did not.';
+
+create or replace function tool_rag._expand_needs(
+    p_tool_ids int[], p_role_ids int[], p_server_ids int[], p_depth int
+) returns table (tool_id int, needed_by int, reason text, depth int)
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+    -- Only over tools that the caller may see: what lies behind another one is not told.
+    with recursive needed (tool_id, needed_by, reason, depth) as (
+        select d.needs_id, d.tool_id, d.reason, 1
+        from tool_rag.dependency d
+        where d.tool_id = any(p_tool_ids) and p_depth > 0
+            and tool_rag._is_visible(d.needs_id, p_role_ids, p_server_ids)
+        union
+        select d.needs_id, d.tool_id, d.reason, n.depth + 1
+        from needed n
+        join tool_rag.dependency d on d.tool_id = n.tool_id
+        where n.depth < p_depth and tool_rag._is_visible(d.needs_id, p_role_ids, p_server_ids)
+    )
+    select distinct on (n.tool_id) n.tool_id, n.needed_by, n.reason, n.depth
+    from needed n
+    where n.tool_id <> all(p_tool_ids)
+    order by n.tool_id, n.depth, array_position(p_tool_ids, n.needed_by), n.needed_by
+$$;
+comment on function tool_rag._expand_needs(int[], int[], int[], int) is
+'What tools need beyond themselves, down to a depth, as far as the caller may see it.';
+
+create or replace function tool_rag._is_visible(
+    p_tool_id int, p_role_ids int[], p_server_ids int[]
+) returns boolean
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+    select coalesce(
+        max(r.allow_until) > statement_timestamp() and max(r.deny_until) <= statement_timestamp(),
+        false
+    )
+    from tool_rag.role_tool r
+    where r.tool_id = p_tool_id and r.role_id = any(p_role_ids)
+        and (p_server_ids is null or r.server_id = any(p_server_ids))
+$$;
+comment on function tool_rag._is_visible(int, int[], int[]) is
+'Whether roles together may see one tool now.';
+
+create or replace function tool_rag.record_use(conversation text, turn int, server text, tool text)
+returns void
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if coalesce(length(record_use.conversation), 0) not between 1 and 256
+        or coalesce(record_use.turn, -1) < 0
+    then
+        raise exception 'a use needs a conversation of 1 to 256 characters and a turn from 0 on'
+            using errcode = 'invalid_parameter_value',
+            hint = 'Count the assistant''s turns; any identifier of the conversation serves.';
+    end if;
+    insert into tool_rag.tool_use (conversation, turn, tool_id)
+    values (
+        record_use.conversation, record_use.turn,
+        tool_rag._find_tool(record_use.server, record_use.tool)
+    )
+    on conflict do nothing;
+end
+$$;
+comment on function tool_rag.record_use(text, int, text, text) is
+'Notes that a conversation used a tool in one of its assistant turns.';
