@@ -155,7 +155,7 @@ as $$
     from tool_rag.role r
     where r.name = any(coalesce(
         p_roles,
-        regexp_split_to_array(current_setting('tool_rag.roles', true), '\s*,\s*')
+        regexp_split_to_array(btrim(current_setting('tool_rag.roles', true)), '\s*,\s*')
     ))
 $$;
 comment on function tool_rag._role_ids(text[]) is

@@ -16,6 +16,11 @@ language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+    if tg_op = 'UPDATE' and new.tool_id <> old.tool_id then
+        raise exception 'a tool keeps its tool_id' using
+            errcode = 'invalid_parameter_value',
+            hint = 'The index knows it by that number; name and server may change.';
+    end if;
     new.is_action := coalesce(new.is_action, tool_rag._is_action(new.annotations));
     new.content_hash := tool_rag._content_hash(
         new.title, new.description, new.input_schema, new.output_schema, new.annotations
@@ -431,3 +436,34 @@ for each statement execute function tool_rag._after_dependency_write();
 create or replace trigger dependency_after_update
 after update on tool_rag.dependency referencing new table as changed
 for each statement execute function tool_rag._after_dependency_write();
+
+create or replace function tool_rag._after_wording_truncate() returns trigger
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if tg_table_name = 'example' then
+        delete from tool_rag.tool_vector where kind = 'example';
+    else
+        perform tool_rag._index_tools(array(
+            select distinct tool_id from tool_rag.tool_vector where kind = 'synonym'
+        ));
+    end if;
+    return null;
+end
+$$;
+comment on function tool_rag._after_wording_truncate() is
+'Takes the index of truncated synonyms or examples away.';
+
+create or replace trigger synonym_before_truncate
+before truncate on tool_rag.synonym
+for each statement execute function tool_rag._before_edit();
+create or replace trigger synonym_after_truncate
+after truncate on tool_rag.synonym
+for each statement execute function tool_rag._after_wording_truncate();
+create or replace trigger example_before_truncate
+before truncate on tool_rag.example
+for each statement execute function tool_rag._before_edit();
+create or replace trigger example_after_truncate
+after truncate on tool_rag.example
+for each statement execute function tool_rag._after_wording_truncate();

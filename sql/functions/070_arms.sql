@@ -14,6 +14,7 @@ set search_path = pg_catalog, pg_temp
 set enable_hashjoin = off
 set enable_mergejoin = off
 set enable_seqscan = off
+set enable_bitmapscan = on
 as $$
 declare
     -- What a synonym's words count, against those that the user wrote.
@@ -66,7 +67,7 @@ begin
         left join tool_rag.lexeme l on l.lexeme = q.lexeme
         cross join lateral (select coalesce(l.document_frequency, 0) as frequency) f
         -- Bounded: of a very long request the rarest words count.
-        order by f.frequency, q.lexeme collate "C"
+        order by l.lexeme_id is null, f.frequency, q.lexeme collate "C"
         limit 64
     ) q;
 end
@@ -358,7 +359,7 @@ begin
         v_near := tool_rag._propose_by_vector(p_embedding, p_role_ids, p_server_ids, p_depth);
         -- Fewer mean that the scan gave up, as when one role's denies leave little of another's
         -- grants: then every permitted tool is scored after all.
-        if p_embedding is null or cardinality(v_near) >= p_depth then
+        if p_embedding is null or (select count(distinct n) from unnest(v_near) n) >= p_depth then
             return array(
                 select unnest(v_near)
                 union

@@ -2,7 +2,7 @@
 
 create or replace function tool_rag._check_search(
     p_query text, p_k int, p_context text[], p_token_budget int,
-    p_min_relevance real, p_options jsonb
+    p_min_relevance float8, p_options jsonb
 ) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -30,7 +30,7 @@ begin
     select key into v_unknown
     from jsonb_object_keys(p_options) key
     where key not in ('exact', 'rrf_k', 'words_weight', 'meaning_weight', 'score_weight',
-        'needs_depth', 'needs_depth')
+        'needs_depth')
     order by key
     limit 1;
     if v_unknown is not null then
@@ -68,7 +68,7 @@ begin
     end if;
 end
 $$;
-comment on function tool_rag._check_search(text, int, text[], int, real, jsonb) is
+comment on function tool_rag._check_search(text, int, text[], int, float8, jsonb) is
 'Refuses arguments of a search that can''t be meant, each with a hint.';
 
 create or replace function tool_rag._check_embedding(p_embedding @extschema:vector@.vector)
@@ -144,7 +144,7 @@ create or replace function tool_rag.search_tools(
     conversation text default null,
     servers text[] default null,
     token_budget int default null,
-    min_relevance real default null,
+    min_relevance float8 default null,
     options jsonb default '{}'
 ) returns table (
     rank int, server text, name text, title text, description text, input_schema jsonb,
@@ -298,6 +298,9 @@ begin
     left join word_arm w on w.tool_id = l.tool_id
     left join meaning_arm m on m.tool_id = l.tool_id;
 
+    if v_list.tool_ids is null then
+        return;
+    end if;
     v_kept := v_list.tool_ids;
     if search_tools.token_budget is not null then
         v_kept := tool_rag._fit_budget(
@@ -349,16 +352,11 @@ begin
         join tool_rag.server o on o.server_id = d.server_id
         where d.tool_id = l.needed_by
     ) n on true
-    cross join lateral (
-        select string_agg(q.word, ', ' order by q.word) as words,
-            jsonb_agg(q.word order by q.word) as list
-        from unnest(v_query.lexeme_ids, v_query.words) q (lexeme_id, word)
-        join tool_rag.posting o on o.lexeme_id = q.lexeme_id and o.tool_id = l.tool_id
-    ) w
     -- Which of the tool's texts is nearest.
     left join lateral (
         select
             v.similarity,
+            case when v.kind = 'example' then v.source_id end as example_id,
             (
                 select e.request from tool_rag.example e
                 where v.kind = 'example' and e.example_id = v.source_id
@@ -379,6 +377,27 @@ begin
             limit 1
         ) v
     ) b on true
+    cross join lateral (
+        select string_agg(q.word, ', ' order by q.word) as words,
+            jsonb_agg(q.word order by q.word) as list
+        from (
+            select q.word collate "C" as word
+            from unnest(v_query.lexeme_ids, v_query.words) q (lexeme_id, word)
+            join tool_rag.posting o on o.lexeme_id = q.lexeme_id and o.tool_id = l.tool_id
+            union
+            select q.word
+            from unnest(v_query.terms) q (word)
+            join tool_rag.example e on q.word = any(e.lexemes)
+            where e.example_id = b.example_id
+                and not exists (
+                    select
+                    from unnest(v_query.lexeme_ids) k (lexeme_id)
+                    join tool_rag.posting o on o.lexeme_id = k.lexeme_id
+                    join tool_rag.lexeme x on x.lexeme_id = k.lexeme_id
+                    where o.tool_id = l.tool_id and x.lexeme = q.word
+                )
+        ) q
+    ) w
     -- The rows of role_tool decide once more, and name the rule.
     join lateral (
         select
@@ -402,7 +421,7 @@ begin
 end
 $$;
 comment on function tool_rag.search_tools(
-    text, text[], int, @extschema:vector@.vector, text[], text, text[], int, real, jsonb
+    text, text[], int, @extschema:vector@.vector, text[], text, text[], int, float8, jsonb
 ) is
 'The tools that serve a request, best first, among those that the caller''s roles may see (null: '
 'the roles of the setting tool_rag.roles). k: how many; servers: only of servers that fit these '

@@ -1,4 +1,4 @@
--- Listing: what an admin sees of tools, roles and rules, and taking a server out again.
+-- Listing: what an admin sees of tools, roles, rules and wording, and taking a server out again.
 
 create or replace function tool_rag._judge_access(p_role_ids int[], p_tool_id int)
 returns table (role_id int, permitted boolean, reason text)
@@ -213,6 +213,58 @@ $$;
 comment on function tool_rag.list_rules(text) is
 'The rules of a role, its own first and then those that it inherits, the nearest role first; with '
 'null the rules of all roles. Of each role denies come first; rule_role says whose a rule is.';
+
+create or replace function tool_rag.list_synonyms(
+    server text default null, tool text default null
+) returns table (server text, tool text, term text, words text)
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+    select s.name, t.name, y.term, y.words
+    from tool_rag.synonym y
+    left join tool_rag.tool t on t.tool_id = y.tool_id
+    left join tool_rag.server s on s.server_id = t.server_id
+    where (list_synonyms.server is null or s.name = list_synonyms.server)
+        and (list_synonyms.tool is null or t.name = list_synonyms.tool)
+    order by s.name collate "C" nulls first, t.name collate "C", y.term collate "C",
+        y.words collate "C"
+$$;
+comment on function tool_rag.list_synonyms(text, text) is
+'Synonyms of terms, then those of tools; with a server or a tool only theirs. For admins.';
+
+create or replace function tool_rag.list_examples(
+    server text default null, tool text default null, origin text default null
+) returns table (server text, tool text, request text, origin text)
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+    select s.name, t.name, e.request, e.origin
+    from tool_rag.example e
+    join tool_rag.tool t on t.tool_id = e.tool_id
+    join tool_rag.server s on s.server_id = t.server_id
+    where (list_examples.server is null or s.name = list_examples.server)
+        and (list_examples.tool is null or t.name = list_examples.tool)
+        and (list_examples.origin is null or e.origin = list_examples.origin)
+    order by s.name collate "C", t.name collate "C", e.request collate "C"
+$$;
+comment on function tool_rag.list_examples(text, text, text) is
+'Requests that tools serve; with a server, a tool or an origin only theirs. For admins.';
+
+create or replace function tool_rag.list_dependencies()
+returns table (server text, tool text, needs_server text, needs_tool text, reason text)
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+    select s.name, t.name, o.name, n.name, d.reason
+    from tool_rag.dependency d
+    join tool_rag.tool t on t.tool_id = d.tool_id
+    join tool_rag.server s on s.server_id = t.server_id
+    join tool_rag.tool n on n.tool_id = d.needs_id
+    join tool_rag.server o on o.server_id = n.server_id
+    order by s.name collate "C", t.name collate "C", o.name collate "C", n.name collate "C"
+$$;
+comment on function tool_rag.list_dependencies() is
+'Which tools need which others, and why. For admins.';
 
 create or replace function tool_rag.remove_server(name text) returns int
 language plpgsql volatile parallel unsafe

@@ -98,6 +98,13 @@ CREATE FUNCTION tool_rag._after_tool_update() RETURNS trigger
 
 COMMENT ON FUNCTION tool_rag._after_tool_update() IS 'Indexes tools whose texts changed, and applies the rules where a name or state did.';
 
+CREATE FUNCTION tool_rag._after_wording_truncate() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._after_wording_truncate() IS 'Takes the index of truncated synonyms or examples away.';
+
 CREATE FUNCTION tool_rag._before_edit() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -143,12 +150,12 @@ CREATE FUNCTION tool_rag._check_embedding(p_embedding public.vector) RETURNS pub
 
 COMMENT ON FUNCTION tool_rag._check_embedding(p_embedding public.vector) IS 'A caller''s vector at length 1, or an error where it can''t be one of the built-in model.';
 
-CREATE FUNCTION tool_rag._check_search(p_query text, p_k integer, p_context text[], p_token_budget integer, p_min_relevance real, p_options jsonb) RETURNS void
+CREATE FUNCTION tool_rag._check_search(p_query text, p_k integer, p_context text[], p_token_budget integer, p_min_relevance double precision, p_options jsonb) RETURNS void
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._check_search(p_query text, p_k integer, p_context text[], p_token_budget integer, p_min_relevance real, p_options jsonb) IS 'Refuses arguments of a search that can''t be meant, each with a hint.';
+COMMENT ON FUNCTION tool_rag._check_search(p_query text, p_k integer, p_context text[], p_token_budget integer, p_min_relevance double precision, p_options jsonb) IS 'Refuses arguments of a search that can''t be meant, each with a hint.';
 
 CREATE FUNCTION tool_rag._content_hash(p_title text, p_description text, p_input_schema jsonb, p_output_schema jsonb, p_annotations jsonb) RETURNS bytea
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -407,6 +414,7 @@ CREATE FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'on'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT weights double precision[], OUT frequencies integer[], OUT words text[], OUT terms text[], OUT term_weights double precision[], OUT expansion text, OUT base double precision, OUT slope double precision) IS 'The request''s lexemes that stand in any tool, rarest first: their ids, BM25 idf, numbers of tools and words; all its lexemes with their idf; what synonyms of its terms add, whose lexemes count half; and the two constants of BM25''s length normalisation.';
@@ -548,6 +556,20 @@ CREATE FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_patter
 
 COMMENT ON FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone) IS 'Adds a rule, or changes its end where the same rule stands already; returns how many tools of today''s catalogue its patterns fit. A valid deny wins over any allow.';
 
+CREATE FUNCTION tool_rag.list_dependencies() RETURNS TABLE(server text, tool text, needs_server text, needs_tool text, reason text)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.list_dependencies() IS 'Which tools need which others, and why. For admins.';
+
+CREATE FUNCTION tool_rag.list_examples(server text DEFAULT NULL::text, tool text DEFAULT NULL::text, origin text DEFAULT NULL::text) RETURNS TABLE(server text, tool text, request text, origin text)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.list_examples(server text, tool text, origin text) IS 'Requests that tools serve; with a server, a tool or an origin only theirs. For admins.';
+
 CREATE FUNCTION tool_rag.list_roles() RETURNS TABLE(name text, description text, parents text[], rules integer, tools integer)
     LANGUAGE sql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -562,6 +584,13 @@ CREATE FUNCTION tool_rag.list_rules(role text DEFAULT NULL::text) RETURNS TABLE(
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.list_rules(role text) IS 'The rules of a role, its own first and then those that it inherits, the nearest role first; with null the rules of all roles. Of each role denies come first; rule_role says whose a rule is.';
+
+CREATE FUNCTION tool_rag.list_synonyms(server text DEFAULT NULL::text, tool text DEFAULT NULL::text) RETURNS TABLE(server text, tool text, term text, words text)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.list_synonyms(server text, tool text) IS 'Synonyms of terms, then those of tools; with a server or a tool only theirs. For admins.';
 
 CREATE FUNCTION tool_rag.list_tool_access(server text, tool text) RETURNS TABLE(role text, permitted boolean, reason text)
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -640,7 +669,7 @@ CREATE FUNCTION tool_rag.revoke_tools(role text, server_pattern text, tool_patte
 
 COMMENT ON FUNCTION tool_rag.revoke_tools(role text, server_pattern text, tool_pattern text, effect text) IS 'Removes the rules with exactly these patterns (of one effect, or with null of both); returns how many. To take single tools out of a wider grant, add a deny.';
 
-CREATE FUNCTION tool_rag.search_tools(query text, roles text[] DEFAULT NULL::text[], k integer DEFAULT 8, embedding public.vector DEFAULT NULL::public.vector, context text[] DEFAULT '{}'::text[], conversation text DEFAULT NULL::text, servers text[] DEFAULT NULL::text[], token_budget integer DEFAULT NULL::integer, min_relevance real DEFAULT NULL::real, options jsonb DEFAULT '{}'::jsonb) RETURNS TABLE(rank integer, server text, name text, title text, description text, input_schema jsonb, is_action boolean, relevance real, score real, tokens integer, reason text, explain jsonb)
+CREATE FUNCTION tool_rag.search_tools(query text, roles text[] DEFAULT NULL::text[], k integer DEFAULT 8, embedding public.vector DEFAULT NULL::public.vector, context text[] DEFAULT '{}'::text[], conversation text DEFAULT NULL::text, servers text[] DEFAULT NULL::text[], token_budget integer DEFAULT NULL::integer, min_relevance double precision DEFAULT NULL::double precision, options jsonb DEFAULT '{}'::jsonb) RETURNS TABLE(rank integer, server text, name text, title text, description text, input_schema jsonb, is_action boolean, relevance real, score real, tokens integer, reason text, explain jsonb)
     LANGUAGE plpgsql STABLE ROWS 10 PARALLEL RESTRICTED
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -651,7 +680,7 @@ CREATE FUNCTION tool_rag.search_tools(query text, roles text[] DEFAULT NULL::tex
     SET enable_bitmapscan TO 'off'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer, embedding public.vector, context text[], conversation text, servers text[], token_budget integer, min_relevance real, options jsonb) IS 'The tools that serve a request, best first, among those that the caller''s roles may see (null: the roles of the setting tool_rag.roles). k: how many; servers: only of servers that fit these patterns; embedding: the built-in model''s vector of the query where the caller has it already; options: {"exact": true} scores every permitted tool; "rrf_k", "words_weight", "meaning_weight" and "score_weight" change the fusion, "needs_depth" how far dependencies are followed (0: not at all). conversation: its tools of the last three turns stay; token_budget: only what fits. Dependencies and tools in use come on top of k. reason and explain say why a tool is there.';
+COMMENT ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer, embedding public.vector, context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb) IS 'The tools that serve a request, best first, among those that the caller''s roles may see (null: the roles of the setting tool_rag.roles). k: how many; servers: only of servers that fit these patterns; embedding: the built-in model''s vector of the query where the caller has it already; options: {"exact": true} scores every permitted tool; "rrf_k", "words_weight", "meaning_weight" and "score_weight" change the fusion, "needs_depth" how far dependencies are followed (0: not at all). conversation: its tools of the last three turns stay; token_budget: only what fits. Dependencies and tools in use come on top of k. reason and explain say why a tool is there.';
 
 CREATE FUNCTION tool_rag.unknown_roles(names text[]) RETURNS TABLE(name text)
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -1123,11 +1152,15 @@ CREATE TRIGGER example_after_delete AFTER DELETE ON tool_rag.example REFERENCING
 
 CREATE TRIGGER example_after_insert AFTER INSERT ON tool_rag.example REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_example_write();
 
+CREATE TRIGGER example_after_truncate AFTER TRUNCATE ON tool_rag.example FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_wording_truncate();
+
 CREATE TRIGGER example_after_update_old AFTER UPDATE ON tool_rag.example REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_example_delete();
 
 CREATE TRIGGER example_after_update_zz_new AFTER UPDATE ON tool_rag.example REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_example_write();
 
 CREATE TRIGGER example_before_edit BEFORE INSERT OR DELETE OR UPDATE ON tool_rag.example FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._before_edit();
+
+CREATE TRIGGER example_before_truncate BEFORE TRUNCATE ON tool_rag.example FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._before_edit();
 
 CREATE TRIGGER example_before_write BEFORE INSERT OR UPDATE ON tool_rag.example FOR EACH ROW EXECUTE FUNCTION tool_rag._before_example_write();
 
@@ -1169,11 +1202,15 @@ CREATE TRIGGER synonym_after_delete AFTER DELETE ON tool_rag.synonym REFERENCING
 
 CREATE TRIGGER synonym_after_insert AFTER INSERT ON tool_rag.synonym REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_synonym_change();
 
+CREATE TRIGGER synonym_after_truncate AFTER TRUNCATE ON tool_rag.synonym FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_wording_truncate();
+
 CREATE TRIGGER synonym_after_update_new AFTER UPDATE ON tool_rag.synonym REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_synonym_change();
 
 CREATE TRIGGER synonym_after_update_old AFTER UPDATE ON tool_rag.synonym REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_synonym_change();
 
 CREATE TRIGGER synonym_before_edit BEFORE INSERT OR DELETE OR UPDATE ON tool_rag.synonym FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._before_edit();
+
+CREATE TRIGGER synonym_before_truncate BEFORE TRUNCATE ON tool_rag.synonym FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._before_edit();
 
 CREATE TRIGGER synonym_before_write BEFORE INSERT OR UPDATE ON tool_rag.synonym FOR EACH ROW EXECUTE FUNCTION tool_rag._before_synonym_write();
 
@@ -1252,6 +1289,8 @@ REVOKE ALL ON FUNCTION tool_rag._after_tool_truncate() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._after_tool_update() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._after_wording_truncate() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._before_edit() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._before_example_write() FROM PUBLIC;
@@ -1264,7 +1303,7 @@ REVOKE ALL ON FUNCTION tool_rag._candidates(p_lexeme_ids integer[], p_weights do
 
 REVOKE ALL ON FUNCTION tool_rag._check_embedding(p_embedding public.vector) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION tool_rag._check_search(p_query text, p_k integer, p_context text[], p_token_budget integer, p_min_relevance real, p_options jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag._check_search(p_query text, p_k integer, p_context text[], p_token_budget integer, p_min_relevance double precision, p_options jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._content_hash(p_title text, p_description text, p_input_schema jsonb, p_output_schema jsonb, p_annotations jsonb) FROM PUBLIC;
 
@@ -1368,9 +1407,15 @@ REVOKE ALL ON FUNCTION tool_rag.explain_access(role text, server text, tool text
 
 REVOKE ALL ON FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag.list_dependencies() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.list_examples(server text, tool text, origin text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag.list_roles() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.list_rules(role text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.list_synonyms(server text, tool text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.list_tool_access(server text, tool text) FROM PUBLIC;
 
@@ -1394,7 +1439,7 @@ REVOKE ALL ON FUNCTION tool_rag.remove_synonym(words text, server text, tool tex
 
 REVOKE ALL ON FUNCTION tool_rag.revoke_tools(role text, server_pattern text, tool_pattern text, effect text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer, embedding public.vector, context text[], conversation text, servers text[], token_budget integer, min_relevance real, options jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer, embedding public.vector, context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.unknown_roles(names text[]) FROM PUBLIC;
 
