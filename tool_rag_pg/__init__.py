@@ -5,6 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .curator import (
+        Curator,
+        get_curator,
+        load_tool_context,
+    )
     from .errors import (
         DatabaseError,
         DatabaseNewer,
@@ -14,10 +19,32 @@ if TYPE_CHECKING:
         SourceError,
         ToolRagError,
     )
+    from .formats import (
+        Rendered,
+        provider_names,
+        to_anthropic,
+        to_anthropic_tool_references,
+        to_gemini,
+        to_mcp,
+        to_openai_chat,
+        to_openai_responses,
+        to_openai_tool_search_output,
+    )
+    from .guards import (
+        InvalidCall,
+        MissingIdentity,
+        PreparedCall,
+        find_unknown_tool_names,
+        hide_identity,
+        prepare_call,
+    )
     from .models import (
         AccessExplanation,
         AccessRule,
+        ListedDependency,
+        ListedExample,
         ListedRole,
+        ListedSynonym,
         ListedTool,
         PermittedTool,
         RoleAccess,
@@ -32,13 +59,21 @@ __all__ = [
     "AccessExplanation",
     "AccessRule",
     "AsyncToolRetriever",
+    "Curator",
     "DatabaseError",
     "DatabaseNewer",
     "DatabaseUnavailable",
     "InvalidArgument",
+    "InvalidCall",
+    "ListedDependency",
+    "ListedExample",
     "ListedRole",
+    "ListedSynonym",
     "ListedTool",
+    "MissingIdentity",
     "PermittedTool",
+    "PreparedCall",
+    "Rendered",
     "RoleAccess",
     "SchemaNotReady",
     "ServerChange",
@@ -48,9 +83,45 @@ __all__ = [
     "ToolHit",
     "ToolRagError",
     "ToolRetriever",
+    "find_unknown_tool_names",
+    "get_curator",
+    "hide_identity",
+    "load_tool_context",
+    "prepare_call",
+    "provider_names",
+    "to_anthropic",
+    "to_anthropic_tool_references",
+    "to_gemini",
+    "to_mcp",
+    "to_openai_chat",
+    "to_openai_responses",
+    "to_openai_tool_search_output",
 ]
 
-_MODULES = ("errors", "models", "retriever")
+# Which module has which name, so that asking for one imports no other.
+_MODULES = {
+    "curator": ("Curator", "get_curator", "load_tool_context"),
+    "formats": (
+        "Rendered",
+        "provider_names",
+        "to_anthropic",
+        "to_anthropic_tool_references",
+        "to_gemini",
+        "to_mcp",
+        "to_openai_chat",
+        "to_openai_responses",
+        "to_openai_tool_search_output",
+    ),
+    "guards": (
+        "InvalidCall",
+        "MissingIdentity",
+        "PreparedCall",
+        "find_unknown_tool_names",
+        "hide_identity",
+        "prepare_call",
+    ),
+    "retriever": ("AsyncToolRetriever", "ToolRetriever"),
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -58,7 +129,9 @@ def __getattr__(name: str) -> Any:
     if name in __all__:
         from importlib import import_module
 
-        for module in map(import_module, (f"{__name__}.{part}" for part in _MODULES)):
+        known = [module for module, names in _MODULES.items() if name in names]
+        for part in known or ["errors", "models"]:
+            module = import_module(f"{__name__}.{part}")
             if name in module.__all__:
                 value = getattr(module, name)
                 globals()[name] = value

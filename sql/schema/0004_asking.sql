@@ -99,9 +99,3 @@ create index tool_use_tool_id_idx on tool_rag.tool_use (tool_id);
 comment on table tool_rag.tool_use is
 'Which tools a conversation used in which of its assistant turns; those of the last three stay in '
 'its shortlists.';
-
--- Their arguments or columns changed.
-drop function if exists tool_rag._read_query(text);
-drop function if exists tool_rag.search_tools(
-    text, text[], int, @extschema:vector@.vector, text[], text, text[], int, real, jsonb
-);

@@ -32,8 +32,8 @@ def test_nothing_differs_after_edits(database: str) -> None:
     ("damage", "said"),
     [
         (
-            "drop index tool_rag.tool_vector_built_in_idx",
-            "index tool_rag.tool_vector_built_in_idx is missing",
+            "drop index tool_rag.tool_vector_definition_idx",
+            "index tool_rag.tool_vector_definition_idx is missing",
         ),
         (
             "alter table tool_rag.tool add column colour text",
