@@ -75,13 +75,18 @@ def _rows(hits: Sequence[ToolHit], *, explain: bool) -> list[tuple[object, ...]]
         (
             hit.rank,
             f"{hit.server}/{hit.name}",
-            f"{hit.relevance or 0:.2f}" if rated else f"{hit.score:.3f}",
+            f"{hit.relevance or 0:.2f}" if rated else _score(hit.score),
             hit.tokens,
             hit.reason or "",
             *([_flatten(hit.explain or {})] if explain else []),
         )
         for hit in hits
     ]
+
+
+def _score(score: float | None) -> str:
+    # Tools that came on top of the best k have none.
+    return "" if score is None else f"{score:.3f}"
 
 
 def _flatten(explain: Mapping[str, Any]) -> str:

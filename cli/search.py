@@ -34,10 +34,18 @@ def search(
     role: Annotated[
         list[str] | None, typer.Option(help="Who asks; repeat it for several roles.")
     ] = None,
-    k: Annotated[int, typer.Option("-k", help="At most so many tools.")] = 8,
+    k: Annotated[int, typer.Option("-k", help="So many tools, and what these need.")] = 8,
     server: Annotated[
         list[str] | None,
         typer.Option(help="Only tools of this server; a pattern ('git*'), repeatable."),
+    ] = None,
+    conversation: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="Keep the tools that this conversation uses in the list."),
+    ] = None,
+    budget: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Only the best tools that fit in N tokens together."),
     ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show rank and score in each arm of the search.")
@@ -53,7 +61,12 @@ def search(
     with connect(ctx) as connection:
         retriever = ToolRetriever(connection)
         hits = retriever.search_tools(
-            read_text(query), roles=role or None, k=k, servers=server or None
+            read_text(query),
+            roles=role or None,
+            k=k,
+            servers=server or None,
+            conversation=conversation,
+            token_budget=budget,
         )
         visible = retriever.count_tools(roles=role or None)
         unknown = retriever.unknown_roles(role or [])

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import dataclasses
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -8,6 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.cli.conftest import mcp
 from tool_rag_pg._load_folder import find_foreign, load_folder
 from tool_rag_pg.demo import (
     DEMO_FOLDER,
@@ -98,6 +101,23 @@ def test_faults_of_requests_have_a_position(
     assert raised.value.position == position
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("synonyms.json", '{"shop/x": 5}', '"shop/x": the words are missing'),
+        ("dependencies.json", "{}", "it is no JSON list"),
+        ("examples.jsonl", '{"tool": "shop/x"}', "line 1: request is missing"),
+    ],
+)
+def test_faults_of_wording_have_a_position(tmp_path: Path, name: str, text: str, said: str) -> None:
+    (tmp_path / "servers").mkdir()
+    (tmp_path / "servers" / "shop.json").write_text(json.dumps(mcp("x")))
+    (tmp_path / "access.txt").write_text("role clerk\n")
+    (tmp_path / name).write_text(text)
+    with pytest.raises(SourceError, match=re.escape(f"{name}: {said}")):
+        read_folder(tmp_path)
+
+
 def test_a_folder_without_access_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "servers").mkdir()
     with pytest.raises(SourceError, match="no JSON"):
@@ -144,6 +164,45 @@ def test_loading_makes_a_database_equal_to_the_folder(
     ToolRetriever(connection).grant_tools("employee", "*")
     load_folder(connection, company)
     assert contents(connection) == (tools, roles, rules)
+
+
+def wording(retriever: ToolRetriever) -> tuple[Any, ...]:
+    return retriever.list_synonyms(), retriever.list_examples(), retriever.list_dependencies()
+
+
+def test_loading_makes_the_wording_equal_too(connection: Connection, company: DemoFolder) -> None:
+    retriever = ToolRetriever(connection)
+    # This also begins the transaction that the test is to leave open.
+    assert wording(retriever) == ([], [], [])
+    load_folder(connection, company)
+    loaded = wording(retriever)
+    lines = (company.synonyms, company.examples, company.dependencies)
+    assert [len(rows) for rows in loaded] == [len(file or ()) for file in lines]
+    assert all(loaded)
+    ids = (
+        "select array(select synonym_id from tool_rag.synonym order by 1),"
+        " array(select example_id from tool_rag.example order by 1),"
+        " array(select xmin::text from tool_rag.dependency)"
+    )
+    before = connection.execute(ids).fetchone()
+    load_folder(connection, company)
+    assert connection.execute(ids).fetchone() == before
+    first, *_ = loaded[2]
+    names = (first.server, first.tool, first.needs_server, first.needs_tool)
+    # Back to front, which is a circle together with what the folder says.
+    retriever.remove_dependency(*names)
+    retriever.add_dependency(*names[2:], *names[:2], reason="the wrong way round")
+    retriever.add_synonym("of my own", "hr", "requestTimeOff")
+    retriever.add_synonym("of my own", term="mine")
+    retriever.add_example("hr", "requestTimeOff", "of my own")
+    # A folder without these files has no say in them.
+    own = wording(retriever)
+    load_folder(
+        connection, dataclasses.replace(company, synonyms=None, examples=None, dependencies=None)
+    )
+    assert wording(retriever) == own
+    load_folder(connection, company)
+    assert wording(retriever) == loaded
 
 
 def test_no_answer_holds_a_forbidden_tool(connection: Connection, company: DemoFolder) -> None:

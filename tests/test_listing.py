@@ -108,9 +108,15 @@ def test_a_tool_is_described(connection: Connection, retriever: ToolRetriever) -
     assert not retriever.describe_tool("bank", "pay").enabled
 
 
-@pytest.mark.parametrize(("server", "tool"), [("github", "nope"), ("mail", "delete_repo")])
+@pytest.mark.parametrize(
+    ("server", "tool", "hint"),
+    [
+        ("github", "nope", "tool-rag tools list"),
+        ("mail", "delete_repo", "Nearest: github/delete_repo."),
+    ],
+)
 def test_tools_that_do_not_exist_are_errors(
-    retriever: ToolRetriever, server: str, tool: str
+    retriever: ToolRetriever, server: str, tool: str, hint: str
 ) -> None:
     for ask in (retriever.describe_tool, retriever.list_tool_access):
         with (
@@ -118,7 +124,7 @@ def test_tools_that_do_not_exist_are_errors(
             retriever_savepoint(retriever),
         ):
             ask(server, tool)
-        assert "tool-rag tools list" in (raised.value.hint or "")
+        assert hint in (raised.value.hint or "")
 
 
 def test_access_to_a_tool_is_listed_by_role(

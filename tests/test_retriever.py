@@ -21,7 +21,15 @@ from tool_rag_pg.errors import (
     SchemaNotReady,
     ToolRagError,
 )
-from tool_rag_pg.models import AccessRule, PermittedTool, ServerChange, ToolHit
+from tool_rag_pg.models import (
+    AccessRule,
+    ListedDependency,
+    ListedExample,
+    ListedSynonym,
+    PermittedTool,
+    ServerChange,
+    ToolHit,
+)
 from tool_rag_pg.retriever import AsyncToolRetriever, ToolRetriever
 
 Connection = psycopg.Connection[Any]
@@ -208,6 +216,80 @@ def test_explanations_hold_the_rules_that_fit(retriever: ToolRetriever) -> None:
     assert retriever.explain_access("developer", "mail", "send_message").rules == ()
 
 
+def test_synonyms(retriever: ToolRetriever) -> None:
+    assert retriever.add_synonym("merge proposal", "github", "create_pull_request") is True
+    assert retriever.add_synonym("merge proposal", "github", "create_pull_request") is False
+    assert retriever.add_synonym("issue", term="ticket") is True
+    assert retriever.add_synonym("post", "mail", "send_message") is True
+    term = ListedSynonym(server=None, tool=None, term="ticket", words="issue")
+    post = ListedSynonym(server="mail", tool="send_message", term=None, words="post")
+    listed = retriever.list_synonyms()
+    assert (listed[0], listed[-1], len(listed)) == (term, post, 3)
+    assert retriever.list_synonyms("mail") == retriever.list_synonyms(tool="send_message") == [post]
+    assert retriever.list_synonyms("github", "send_message") == []
+    (hit,) = retriever.search_tools("a merge proposal", roles=["developer"], k=1)
+    assert hit.name == "create_pull_request"
+    assert retriever.remove_synonym("issue", term="ticket") is True
+    assert retriever.remove_synonym(None, "mail", "send_message") is True
+    assert retriever.remove_synonym(None, "mail", "send_message") is False
+    assert len(retriever.list_synonyms()) == 1
+    for refused in ({}, {"server": "mail"}, {"server": "mail", "tool": "nope"}, {"term": "the"}):
+        with pytest.raises(InvalidArgument), retriever_savepoint(retriever):
+            retriever.add_synonym("x", **refused)
+
+
+def test_examples(retriever: ToolRetriever) -> None:
+    assert retriever.add_example("github", "list_issues", "what is broken") is True
+    assert retriever.add_example("github", "list_issues", "what is broken", "feedback") is False
+    assert retriever.add_example("mail", "send_message", "write to Ann", origin="generated") is True
+    broken = ListedExample(
+        server="github", tool="list_issues", request="what is broken", origin="human"
+    )
+    assert retriever.list_examples("github") == retriever.list_examples(origin="human") == [broken]
+    assert [example.server for example in retriever.list_examples()] == ["github", "mail"]
+    assert retriever.search_tools("what is broken", roles=["developer"])[0].name == "list_issues"
+    assert retriever.remove_example("github", "list_issues", "what is broken") is True
+    assert retriever.remove_example("github", "list_issues", None) is False
+    with pytest.raises(InvalidArgument, match="origin is 'robot'"):
+        retriever.add_example("mail", "send_message", "x", "robot")  # type: ignore[arg-type]
+
+
+def test_dependencies(retriever: ToolRetriever) -> None:
+    names = ("github", "create_pull_request", "github", "list_issues")
+    assert retriever.add_dependency(*names, "an issue to name") is True
+    assert retriever.add_dependency(*names, reason="an issue to name") is False
+    assert retriever.add_dependency(*names, reason="the issue") is True
+    assert retriever.list_dependencies() == [
+        ListedDependency(
+            server=names[0],
+            tool=names[1],
+            needs_server=names[2],
+            needs_tool=names[3],
+            reason="the issue",
+        )
+    ]
+    hits = retriever.search_tools(QUERY, roles=["developer"], k=1)
+    assert [hit.score is None for hit in hits] == [False, True]
+    with pytest.raises(InvalidArgument), retriever_savepoint(retriever):
+        retriever.add_dependency(*names[2:], *names[:2], reason="back again")
+    assert retriever.remove_dependency(*names) is True
+    assert retriever.remove_dependency(*names) is False
+
+
+def test_tools_in_use_stay_and_a_budget_holds(retriever: ToolRetriever) -> None:
+    retriever.record_use("c", 0, "github", "list_issues")
+    retriever.record_use("c", 0, "mail", "send_message")
+    found = retriever.search_tools(QUERY, roles=["developer"], k=1, conversation="c")
+    assert [hit.name for hit in found] == ["create_pull_request", "list_issues"]
+    fitting = retriever.search_tools(
+        QUERY, roles=["developer"], k=1, conversation="c", token_budget=found[0].tokens
+    )
+    assert fitting == found[:1]
+    for turn in (-1, 2**31):
+        with pytest.raises(InvalidArgument), retriever_savepoint(retriever):
+            retriever.record_use("c", turn, "github", "list_issues")
+
+
 def test_times_need_a_zone_and_lists_are_no_texts(retriever: ToolRetriever) -> None:
     with pytest.raises(InvalidArgument, match="has no time zone"):
         retriever.grant_tools("developer", "mail", valid_until=datetime(2999, 1, 1))
@@ -309,6 +391,17 @@ def test_the_asynchronous_retriever(database: str) -> None:
             assert [len(hits) for hits in many] == [1, 2, 3]
             with pytest.raises(ToolRagError, match="does not exist"):
                 await retriever.remove_role("nobody")
+            names = ("github", "list_issues")
+            assert await retriever.add_synonym("tickets", *names)
+            assert await retriever.add_example(*names, "what is broken")
+            assert await retriever.add_dependency(*names, "github", "delete_repo", "x")
+            await retriever.record_use("c", 1, *names)
+            assert len(await retriever.list_synonyms()) == 1
+            assert len(await retriever.list_examples()) == 1
+            assert len(await retriever.list_dependencies()) == 1
+            assert await retriever.remove_synonym(None, *names)
+            assert await retriever.remove_example(*names, None)
+            assert await retriever.remove_dependency(*names, "github", "delete_repo")
         with pytest.raises(InvalidArgument, match="is closed"):
             await retriever.search_tools(QUERY)
         async with await psycopg.AsyncConnection.connect(database) as connection:

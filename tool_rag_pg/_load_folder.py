@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ._wording_files import (
+    resolve_dependencies,
+    resolve_examples,
+    resolve_synonyms,
+    store_dependencies,
+    store_examples,
+    store_synonyms,
+)
 from .retriever import ToolRetriever
 
 if TYPE_CHECKING:
@@ -28,7 +36,8 @@ def find_foreign(connection: psycopg.Connection[Any], folder: DemoFolder) -> lis
 def load_folder(connection: psycopg.Connection[Any], folder: DemoFolder) -> None:
     """Make the whole catalogue and all access equal to a folder, in one transaction.
 
-    What is equal already is not touched, so that a second call takes milliseconds.
+    So are synonyms, dependencies and examples, where the folder has a file of them. What is equal
+    already is not touched, so that a second call takes milliseconds.
 
     Raises:
         psycopg.Error, ToolRagError: nothing was changed.
@@ -52,6 +61,34 @@ def load_folder(connection: psycopg.Connection[Any], folder: DemoFolder) -> None
                     effect=rule.effect,
                     valid_until=rule.valid_until,
                 )
+        _load_wording(retriever, folder)
+
+
+def _load_wording(retriever: ToolRetriever, folder: DemoFolder) -> None:
+    if folder.synonyms is not None:
+        synonyms = resolve_synonyms(retriever, folder.synonyms)
+        listed = {(row.words, row.server, row.tool, row.term) for row in retriever.list_synonyms()}
+        if listed != synonyms:
+            for synonym in sorted(listed - synonyms, key=repr):
+                retriever.remove_synonym(*synonym)
+            store_synonyms(retriever, folder.synonyms)
+    if folder.examples is not None:
+        examples = resolve_examples(retriever, folder.examples)
+        known = {(row.server, row.tool, row.request) for row in retriever.list_examples()}
+        if known != examples:
+            for example in sorted(known - examples):
+                retriever.remove_example(*example)
+            store_examples(retriever, folder.examples)
+    if folder.dependencies is not None:
+        needs = resolve_dependencies(retriever, folder.dependencies)
+        present = {
+            (row.server, row.tool, row.needs_server, row.needs_tool, row.reason)
+            for row in retriever.list_dependencies()
+        }
+        if present != needs:
+            for server, tool, needs_server, needs_tool, _ in sorted(present - needs):
+                retriever.remove_dependency(server, tool, needs_server, needs_tool)
+            store_dependencies(retriever, folder.dependencies)
 
 
 def _is_equal(retriever: ToolRetriever, access: Access) -> bool:

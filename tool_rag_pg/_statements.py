@@ -18,7 +18,10 @@ from .errors import InvalidArgument
 from .models import (
     AccessExplanation,
     AccessRule,
+    ListedDependency,
+    ListedExample,
     ListedRole,
+    ListedSynonym,
     ListedTool,
     PermittedTool,
     RoleAccess,
@@ -30,20 +33,30 @@ from .models import (
 
 __all__ = [
     "Call",
+    "add_dependency",
+    "add_example",
     "add_role",
+    "add_synonym",
     "count_tools",
     "describe_tool",
     "embed",
     "explain_access",
     "grant_tools",
+    "list_dependencies",
+    "list_examples",
     "list_roles",
     "list_rules",
+    "list_synonyms",
     "list_tool_access",
     "list_tools",
     "permitted_tools",
+    "record_use",
     "reindex_tools",
+    "remove_dependency",
+    "remove_example",
     "remove_role",
     "remove_server",
+    "remove_synonym",
     "revoke_tools",
     "search_tools",
     "unknown_roles",
@@ -51,6 +64,7 @@ __all__ = [
 ]
 
 Effect = Literal["allow", "deny"]
+Origin = Literal["human", "generated", "feedback"]
 Row = Mapping[str, Any]
 T = TypeVar("T")
 
@@ -83,12 +97,14 @@ def search_tools(
         query: the request in the user's own words.
         roles: the caller's roles; None takes those of the session's setting `tool_rag.roles`.
             Without any, and for roles that do not exist, the answer is empty.
-        k: at most so many tools.
+        k: at most so many tools, and on top of them what these need and what is in use.
         embedding: the request's vector by another model, to rank by it too.
         context: earlier messages of the conversation, the newest last.
-        conversation: identifies the conversation, so that tools in use stay in the list.
+        conversation: identifies the conversation, so that tools in use (see `record_use`) stay
+            in the list, on top of k.
         servers: only tools of these; "*" is any run of characters.
-        token_budget: leave out tools that would exceed so many tokens together.
+        token_budget: leave out tools that would exceed so many tokens together; the best tool
+            always fits, or the call is refused.
         min_relevance: leave out tools less relevant than this, 0 to 1.
         options: further settings, by name.
 
@@ -399,6 +415,198 @@ def remove_server(name: str) -> Call[int]:
     """
     return Call(
         "select tool_rag.remove_server(name => %(name)s) as result", {"name": name}, _scalar
+    )
+
+
+def add_synonym(
+    words: str, server: str | None = None, tool: str | None = None, term: str | None = None
+) -> Call[bool]:
+    """Add words by which people mean a tool, or a term of any request; return whether new.
+
+    Args:
+        words: the words, separated by spaces.
+        server: of the tool that they mean.
+        tool: its name.
+        term: instead of a tool: what the words stand beside in any request that holds it.
+
+    Raises:
+        InvalidArgument: a tool that does not exist (the hint names the nearest), or not either a
+            tool or a term.
+    """
+    return Call(
+        "select tool_rag.add_synonym(words => %(words)s, server => %(server)s, tool => %(tool)s,"
+        " term => %(term)s) as result",
+        {"words": words, "server": server, "tool": tool, "term": term},
+        _scalar,
+    )
+
+
+def remove_synonym(
+    words: str | None, server: str | None = None, tool: str | None = None, term: str | None = None
+) -> Call[bool]:
+    """Remove a synonym of a tool or a term; return whether there was one.
+
+    Args:
+        words: exactly as added; None for all of that tool or term.
+        server: of the tool.
+        tool: its name.
+        term: instead of a tool.
+    """
+    return Call(
+        "select tool_rag.remove_synonym(words => %(words)s, server => %(server)s,"
+        " tool => %(tool)s, term => %(term)s) as result",
+        {"words": words, "server": server, "tool": tool, "term": term},
+        _scalar,
+    )
+
+
+def list_synonyms(server: str | None = None, tool: str | None = None) -> Call[list[ListedSynonym]]:
+    """Return the synonyms of terms, then those of tools.
+
+    Args:
+        server: only those of this server's tools.
+        tool: only those of tools of this name.
+    """
+    return Call(
+        "select server, tool, term, words"
+        " from tool_rag.list_synonyms(server => %(server)s, tool => %(tool)s)",
+        {"server": server, "tool": tool},
+        lambda rows: [ListedSynonym(**row) for row in rows],
+    )
+
+
+def add_example(server: str, tool: str, request: str, origin: Origin = "human") -> Call[bool]:
+    """Add a request that a tool serves; return whether it is new.
+
+    Args:
+        server: where the tool comes from.
+        tool: its name.
+        request: as people send it.
+        origin: who wrote it: a person, a model, or a search whose result was used.
+
+    Raises:
+        InvalidArgument: a tool that does not exist (the hint names the nearest), or no request.
+    """
+    return Call(
+        "select tool_rag.add_example(server => %(server)s, tool => %(tool)s,"
+        " request => %(request)s, origin => %(origin)s) as result",
+        {"server": server, "tool": tool, "request": request, "origin": origin},
+        _scalar,
+    )
+
+
+def remove_example(server: str, tool: str, request: str | None) -> Call[bool]:
+    """Remove a request from a tool's examples; return whether there was one.
+
+    Args:
+        server: where the tool comes from.
+        tool: its name.
+        request: exactly as added; None for all of the tool.
+    """
+    return Call(
+        "select tool_rag.remove_example(server => %(server)s, tool => %(tool)s,"
+        " request => %(request)s) as result",
+        {"server": server, "tool": tool, "request": request},
+        _scalar,
+    )
+
+
+def list_examples(
+    server: str | None = None, tool: str | None = None, origin: Origin | None = None
+) -> Call[list[ListedExample]]:
+    """Return the requests that tools serve, ordered by server and tool.
+
+    Args:
+        server: only those of this server's tools.
+        tool: only those of tools of this name.
+        origin: only those of this origin.
+    """
+    return Call(
+        "select server, tool, request, origin from tool_rag.list_examples(server => %(server)s,"
+        " tool => %(tool)s, origin => %(origin)s)",
+        {"server": server, "tool": tool, "origin": origin},
+        lambda rows: [ListedExample(**row) for row in rows],
+    )
+
+
+def add_dependency(
+    server: str, tool: str, needs_server: str, needs_tool: str, reason: str
+) -> Call[bool]:
+    """Note that a tool needs another one; return whether that, or its reason, is new.
+
+    A search that returns the first returns the second as well, where the caller may see it.
+
+    Args:
+        server: where the tool comes from.
+        tool: its name.
+        needs_server: where the tool comes from that it needs.
+        needs_tool: the name of that one.
+        reason: what for; results repeat it.
+
+    Raises:
+        InvalidArgument: a tool that does not exist (the hint names the nearest), a cycle, or no
+            reason.
+    """
+    return Call(
+        "select tool_rag.add_dependency(server => %(server)s, tool => %(tool)s,"
+        " needs_server => %(needs_server)s, needs_tool => %(needs_tool)s,"
+        " reason => %(reason)s) as result",
+        {
+            "server": server,
+            "tool": tool,
+            "needs_server": needs_server,
+            "needs_tool": needs_tool,
+            "reason": reason,
+        },
+        _scalar,
+    )
+
+
+def remove_dependency(server: str, tool: str, needs_server: str, needs_tool: str) -> Call[bool]:
+    """Note that a tool no longer needs another one; return whether it did.
+
+    Raises:
+        InvalidArgument: a tool that does not exist.
+    """
+    return Call(
+        "select tool_rag.remove_dependency(server => %(server)s, tool => %(tool)s,"
+        " needs_server => %(needs_server)s, needs_tool => %(needs_tool)s) as result",
+        {"server": server, "tool": tool, "needs_server": needs_server, "needs_tool": needs_tool},
+        _scalar,
+    )
+
+
+def list_dependencies() -> Call[list[ListedDependency]]:
+    """Return which tools need which others, and why, ordered by server and tool."""
+    return Call(
+        "select server, tool, needs_server, needs_tool, reason from tool_rag.list_dependencies()",
+        {},
+        lambda rows: [ListedDependency(**row) for row in rows],
+    )
+
+
+def record_use(conversation: str, turn: int, server: str, tool: str) -> Call[None]:
+    """Note that a conversation used a tool, so that it stays in the shortlists for three turns.
+
+    Args:
+        conversation: any identifier, as the searches name it; at most 256 characters.
+        turn: which turn of the assistant it was, counted from 0.
+        server: where the tool comes from.
+        tool: its name.
+
+    Raises:
+        InvalidArgument: a tool that does not exist, or an impossible turn.
+    """
+    return Call(
+        "select tool_rag.record_use(conversation => %(conversation)s, turn => %(turn)s,"
+        " server => %(server)s, tool => %(tool)s) as result",
+        {
+            "conversation": conversation,
+            "turn": _int4(turn, "turn"),
+            "server": server,
+            "tool": tool,
+        },
+        lambda _: None,
     )
 
 

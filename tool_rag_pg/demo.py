@@ -13,6 +13,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
+from ._wording_files import (
+    DependencyLine,
+    ExampleLine,
+    SynonymLine,
+    read_dependencies,
+    read_examples,
+    read_synonyms,
+)
 from .errors import SourceError
 from .sources import ServerExport, read_exports
 
@@ -95,12 +103,18 @@ class DemoRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoFolder:
-    """A folder as read; `requests` is empty where the folder has no requests.jsonl."""
+    """A folder as read; `requests` is empty where the folder has no requests.jsonl.
+
+    `synonyms`, `dependencies` and `examples` are None where it has no file of them.
+    """
 
     path: Path
     exports: tuple[ServerExport, ...]
     access: Access
     requests: tuple[DemoRequest, ...]
+    synonyms: tuple[SynonymLine, ...] | None = None
+    dependencies: tuple[DependencyLine, ...] | None = None
+    examples: tuple[ExampleLine, ...] | None = None
 
 
 def read_folder(path: Path) -> DemoFolder:
@@ -113,11 +127,17 @@ def read_folder(path: Path) -> DemoFolder:
     if result.errors:
         raise result.errors[0]
     requests = path / "requests.jsonl"
+    synonyms = path / "synonyms.json"
+    dependencies = path / "dependencies.json"
+    examples = path / "examples.jsonl"
     return DemoFolder(
         path=path,
         exports=result.exports,
         access=parse_access(_read_text(path / "access.txt"), path=str(path / "access.txt")),
         requests=read_requests(requests) if requests.exists() else (),
+        synonyms=read_synonyms(str(synonyms)) if synonyms.exists() else None,
+        dependencies=read_dependencies(str(dependencies)) if dependencies.exists() else None,
+        examples=read_examples(str(examples)) if examples.exists() else None,
     )
 
 

@@ -9,7 +9,10 @@ from typing import Any
 __all__ = [
     "AccessExplanation",
     "AccessRule",
+    "ListedDependency",
+    "ListedExample",
     "ListedRole",
+    "ListedSynonym",
     "ListedTool",
     "PermittedTool",
     "RoleAccess",
@@ -33,7 +36,8 @@ class ToolHit:
         input_schema: JSON Schema of the arguments.
         is_action: whether a call may change something.
         relevance: calibrated, 0 to 1, or None where it is not computed.
-        score: what the rows are ordered by; comparable within one search only.
+        score: what the best k are ordered by, comparable within one search only; None for tools
+            that came on top of these, needed by another one or used by the conversation.
         tokens: estimated tokens of the definition in a model's prompt.
         reason: why it is in the list, as a clause for people, or None.
         explain: the same as data: rank and score in each arm, and what matched.
@@ -47,7 +51,7 @@ class ToolHit:
     input_schema: dict[str, Any]
     is_action: bool
     relevance: float | None
-    score: float
+    score: float | None
     tokens: int
     reason: str | None
     explain: dict[str, Any] | None
@@ -206,3 +210,56 @@ class ListedRole:
     parents: list[str]
     rules: int
     tools: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedSynonym:
+    """One row of `tool_rag.list_synonyms`: a synonym of a tool, or of a term in any request.
+
+    Attributes:
+        server: of the tool; None for a term's.
+        tool: its name; None for a term's.
+        term: what a request has to hold for the words to count as asked; None for a tool's.
+        words: the words, separated by spaces.
+    """
+
+    server: str | None
+    tool: str | None
+    term: str | None
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedExample:
+    """One row of `tool_rag.list_examples`.
+
+    Attributes:
+        server: where the tool comes from.
+        tool: its name.
+        request: a request that it serves.
+        origin: who wrote the request: "human", "generated" or "feedback".
+    """
+
+    server: str
+    tool: str
+    request: str
+    origin: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedDependency:
+    """One row of `tool_rag.list_dependencies`.
+
+    Attributes:
+        server: where the tool comes from.
+        tool: its name.
+        needs_server: where the tool comes from that it needs.
+        needs_tool: the name of that one.
+        reason: what for.
+    """
+
+    server: str
+    tool: str
+    needs_server: str
+    needs_tool: str
+    reason: str

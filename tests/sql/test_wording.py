@@ -1,4 +1,4 @@
-"""Synonyms and examples: found at once, by words and by meaning, and only by who may see the tool."""
+"""Synonyms and examples: found at once, and only by who may see the tool."""
 
 from __future__ import annotations
 
