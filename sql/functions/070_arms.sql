@@ -342,20 +342,22 @@ as $$
 declare
     -- A caller who sees at most so many tools has every one scored.
     v_few constant int := 3000;
+    v_tool_ids int[];
     v_near int[];
 begin
-    if not p_exact and (
-        select count(*) > v_few
-        from (
-            select
-            from tool_rag.role_tool r
-            where r.role_id = any(p_role_ids)
-                and r.allow_until > statement_timestamp()
-                and r.deny_until <= statement_timestamp()
-                and (p_server_ids is null or r.server_id = any(p_server_ids))
-            limit v_few + 1
-        ) p
-    ) then
+    -- Of one role the rows are the tools; of several a tool may have more than one, and a deny.
+    v_tool_ids := array(
+        select r.tool_id
+        from tool_rag.role_tool r
+        where r.role_id = any(p_role_ids)
+            and r.allow_until > statement_timestamp()
+            and r.deny_until <= statement_timestamp()
+            and (p_server_ids is null or r.server_id = any(p_server_ids))
+        limit v_few + 1
+    );
+    if cardinality(p_role_ids) = 1 and cardinality(v_tool_ids) <= v_few then
+        return v_tool_ids;
+    elsif not p_exact and cardinality(v_tool_ids) > v_few then
         v_near := tool_rag._propose_by_vector(p_embedding, p_role_ids, p_server_ids, p_depth);
         -- Fewer mean that the scan gave up, as when one role's denies leave little of another's
         -- grants: then every permitted tool is scored after all.
