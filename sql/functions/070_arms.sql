@@ -36,7 +36,8 @@ begin
         array_agg(q.lexeme_id order by q.place) filter (where q.lexeme_id is not null),
         array_agg(q.weight order by q.place) filter (where q.lexeme_id is not null),
         array_agg(q.frequency order by q.place) filter (where q.lexeme_id is not null),
-        array_agg(q.word order by q.place) filter (where q.lexeme_id is not null),
+        array_agg(tool_rag._restore_marks(q.word) order by q.place)
+            filter (where q.lexeme_id is not null),
         array_agg(q.lexeme order by q.place),
         array_agg(q.weight order by q.place),
         min(q.base), min(q.slope)

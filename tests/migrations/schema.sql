@@ -143,6 +143,13 @@ CREATE FUNCTION tool_rag._candidates(p_lexeme_ids integer[], p_weights double pr
 
 COMMENT ON FUNCTION tool_rag._candidates(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_depth integer, p_exact boolean) IS 'The permitted tools to score: all where they are few, else those that the indexes propose.';
 
+CREATE FUNCTION tool_rag._carry_marks(p_text text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._carry_marks(p_text text) IS 'Vowel signs, viramas and tone marks as letters, so that words keep them in any locale.';
+
 CREATE FUNCTION tool_rag._check_embedding(p_embedding public.vector) RETURNS public.halfvec
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -433,6 +440,13 @@ CREATE FUNCTION tool_rag._refresh_access(p_role_ids integer[], p_tool_ids intege
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._refresh_access(p_role_ids integer[], p_tool_ids integer[]) IS 'Makes role_tool equal to the rules for some roles and tools (null: all).';
+
+CREATE FUNCTION tool_rag._restore_marks(p_text text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._restore_marks(p_text text) IS 'What _carry_marks replaced, for people to read.';
 
 CREATE FUNCTION tool_rag._role_ids(p_roles text[]) RETURNS integer[]
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -1301,6 +1315,8 @@ REVOKE ALL ON FUNCTION tool_rag._before_tool_write() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._candidates(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_depth integer, p_exact boolean) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._carry_marks(p_text text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._check_embedding(p_embedding public.vector) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._check_search(p_query text, p_k integer, p_context text[], p_token_budget integer, p_min_relevance double precision, p_options jsonb) FROM PUBLIC;
@@ -1374,6 +1390,8 @@ REVOKE ALL ON FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer
 REVOKE ALL ON FUNCTION tool_rag._read_tools(p_tools jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._refresh_access(p_role_ids integer[], p_tool_ids integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._restore_marks(p_text text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._role_ids(p_roles text[]) FROM PUBLIC;
 
