@@ -150,6 +150,10 @@ def check(connection: Connection, *role_sets: list[str]) -> None:
             assert f"{grant['role']}: {grant['rule']}" in model.grants(
                 roles, (hit["server"], hit["name"])
             )
+        # What comes on top, because a tool needs it or a conversation uses it, asks the same.
+        for more in ({}, {"servers": ["*"]}, {"token_budget": 100_000}):
+            hits = search(connection, "zebra", roles, k=1, conversation="c", **more)
+            assert {(hit["server"], hit["name"]) for hit in hits} <= expected, roles
     for role in model.roles:
         expected = model.permitted([role])
         for server, tool in model.tools:
@@ -196,6 +200,7 @@ STEPS = st.one_of(
     st.tuples(st.just("inherit"), role, role),
     st.tuples(st.just("inherit_many"), st.permutations(ROLES)),
     st.tuples(st.just("change_parent"), role, role, role),
+    st.tuples(st.just("change_child"), role, role, role),
     st.tuples(st.just("disinherit"), role, role),
     st.tuples(st.just("remove_role"), role),
     st.tuples(st.just("rename_role"), role),
@@ -204,6 +209,8 @@ STEPS = st.one_of(
     st.tuples(st.just("move"), number, st.sampled_from(SERVERS)),
     st.tuples(st.just("disable"), number),
     st.tuples(st.just("delete"), number),
+    st.tuples(st.just("need"), number, number),
+    st.tuples(st.just("use"), number, number),
     st.tuples(st.just("upsert"), st.sampled_from(SERVERS),
               st.lists(st.sampled_from(TOOLS), unique=True)),
     st.tuples(st.just("rename_server"), st.sampled_from(SERVERS)),
@@ -265,6 +272,12 @@ def take(connection: Connection, step: tuple[Any, ...]) -> None:
                 f" where role_id = {role_id} and parent_id = {role_id}".encode(),
                 values,
             )
+        case "change_child":
+            execute(
+                f"update tool_rag.role_parent set role_id = {role_id}"
+                f" where role_id = {role_id} and parent_id = {role_id}".encode(),
+                values,
+            )
         case "disinherit":
             execute(
                 "delete from tool_rag.role_parent"
@@ -297,6 +310,17 @@ def take(connection: Connection, step: tuple[Any, ...]) -> None:
                 "delete from tool_rag.tool where tool_id = %s",
                 [nth(connection, "tool", values[0])],
             )
+        case "need":
+            execute(
+                "insert into tool_rag.dependency (tool_id, needs_id, reason)"
+                " values (%s, %s, 'because')",
+                [nth(connection, "tool", value) for value in values],
+            )
+        case "use":
+            execute(
+                "insert into tool_rag.tool_use (conversation, turn, tool_id) values ('c', %s, %s)",
+                [values[0], nth(connection, "tool", values[1])],
+            )
         case "upsert":
             tools = [{"name": name, "description": "zebra"} for name in values[1]]
             upsert(connection, export(values[0], *tools))
@@ -317,6 +341,7 @@ REFUSALS = (
     psycopg.errors.UniqueViolation,
     psycopg.errors.NotNullViolation,
     psycopg.errors.CheckViolation,
+    psycopg.errors.ForeignKeyViolation,
     psycopg.errors.UndefinedObject,
     psycopg.errors.InvalidParameterValue,
 )
@@ -338,6 +363,14 @@ def test_any_edits_leave_access_as_the_rules_say(
         add_role(connection, "writer", "reader")
         allow(connection, "reader", "git*", "get*")
         deny(connection, "writer", "*", "get_user")
+        # Each tool needs the next, and a conversation has used them all.
+        connection.execute("""
+            insert into tool_rag.dependency (tool_id, needs_id, reason)
+            select tool_id, lead(tool_id) over (order by tool_id), 'because' from tool_rag.tool
+            order by tool_id limit 6;
+            insert into tool_rag.tool_use (conversation, turn, tool_id)
+            select 'c', 1, tool_id from tool_rag.tool
+        """)
         for step in steps:
             with suppress(*REFUSALS), connection.transaction():
                 take(connection, step)
@@ -426,6 +459,20 @@ def test_inheritance_can_be_turned_around(roles: Connection) -> None:
     edge(roles, ("a", "b"))
     roles.execute("update tool_rag.role_parent set role_id = parent_id, parent_id = role_id")
     assert Model(roles).parents == {"a": set(), "b": {"a"}, "c": set(), "d": set()}
+
+
+def test_inheritance_given_to_another_role(roles: Connection) -> None:
+    add_tool(roles, "s", "a", "zebra")
+    allow(roles, "c")
+    edge(roles, ("a", "c"), ("d", "a"))
+    assert permitted(roles, ["a"]) == permitted(roles, ["d"]) == {("s", "a")}
+    roles.execute(
+        "update tool_rag.role_parent set role_id = (select role_id from tool_rag.role"
+        " where name = 'b') where role_id = (select role_id from tool_rag.role where name = 'a')"
+    )
+    check(roles)
+    assert permitted(roles, ["b"]) == {("s", "a")}
+    assert permitted(roles, ["a"]) == permitted(roles, ["d"]) == set()
 
 
 def test_a_deny_of_any_held_role_wins(connection: Connection) -> None:

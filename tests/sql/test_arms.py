@@ -238,6 +238,38 @@ def test_what_the_denies_of_one_role_leave_of_anothers_grants(many: Connection) 
     assert search(many, "refund", ("blind",), k=50) == []
 
 
+def test_a_scan_that_gives_up_loses_nothing(many: Connection) -> None:
+    # pgvector gives up where its memory ends; then every permitted tool is scored after all.
+    left = {("system3", f"refund_{thing}") for thing in FIVE}
+    with many.transaction(force_rollback=True):
+        many.execute("set local work_mem = '64kB'; set local hnsw.scan_mem_multiplier = 1")
+        for request in REQUESTS[::6]:
+            hits = search(many, request, ("all", "blind"), k=50)
+            assert {(hit["server"], hit["name"]) for hit in hits} == left
+        # With many examples of these few, each of which has a vector of its own.
+        many.execute(
+            "insert into tool_rag.example (tool_id, request)"
+            " select t.tool_id, 'please refund number ' || n || ' of ' || t.name"
+            " from tool_rag.tool t join tool_rag.server s using (server_id),"
+            " generate_series(1, 40) n where s.name = 'system3' and t.name = any(%s)",
+            [[f"refund_{thing}" for thing in FIVE]],
+        )
+        hits = search(many, "please refund number 7", ("all", "blind"), k=50)
+        assert {(hit["server"], hit["name"]) for hit in hits} == left
+
+
+def test_a_long_list_needs_no_reading_of_all(many: Connection) -> None:
+    candidates = fetch(
+        many,
+        "select cardinality(tool_rag._candidates(q.lexeme_ids, q.weights, q.frequencies, q.base,"
+        " q.slope, tool_rag.embed('refund'), tool_rag._role_ids('{most}'), null, 600, false))"
+        " from tool_rag._read_query('refund') q",
+    )
+    # The index is scanned on beyond what it gives at once; 3,200 would be all.
+    assert 600 <= candidates <= 2000
+    assert len(search(many, "refund", ("most",), k=600)) == 600
+
+
 def test_few_servers_of_many(many: Connection) -> None:
     for servers in (["system7"], ["system1", "system2"], ["*"], ["nowhere"], []):
         hits = search(many, "refund the invoice", ("all",), k=100, servers=servers)

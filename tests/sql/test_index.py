@@ -587,6 +587,25 @@ def test_an_edit_of_anything_else_touches_no_index(connection: Connection, chang
     check(connection)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "name = 'okapi'",
+        "title = 'okapi'",
+        "description = 'okapi'",
+        'input_schema = \'{"properties": {"okapi": {}}}\'',
+        "server_id = (select server_id from tool_rag.server where name = 'okapi')",
+    ],
+)
+def test_an_edit_of_any_text_is_indexed(connection: Connection, change: str) -> None:
+    add_tool(connection, "s", "a", "zebra")
+    add_server(connection, "okapi")
+    connection.execute(f"update tool_rag.tool set {change}".encode())
+    assert check(connection)["lexemes"]["okapi"] == 1
+    connection.execute("update tool_rag.tool set name = 'b', title = null, description = ''")
+    check(connection)
+
+
 def test_reindexing_says_how_many_and_changes_nothing(connection: Connection) -> None:
     assert fetch(connection, "select tool_rag.reindex_tools()") == 0
     for number in range(3):
