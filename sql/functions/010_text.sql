@@ -217,6 +217,8 @@ comment on function tool_rag._words(text) is
 create or replace function tool_rag._carry_marks(p_text text) returns text
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
+-- Its escapes are read when it runs, in whatever session that is.
+set standard_conforming_strings = on
 as $$
     -- The parser of text search splits a word at them in some locales. Letters that no locale
     -- splits at stand in: syllables of Yi, one for one.
@@ -340,6 +342,8 @@ comment on function tool_rag._carry_marks(text) is
 create or replace function tool_rag._restore_marks(p_text text) returns text
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
+-- Its escapes are read when it runs, in whatever session that is.
+set standard_conforming_strings = on
 as $$
     select case when tool_rag._is_ascii(p_text) then p_text else translate(
         p_text,

@@ -146,6 +146,7 @@ COMMENT ON FUNCTION tool_rag._candidates(p_lexeme_ids integer[], p_weights doubl
 CREATE FUNCTION tool_rag._carry_marks(p_text text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._carry_marks(p_text text) IS 'Vowel signs, viramas and tone marks as letters, so that words keep them in any locale.';
@@ -444,6 +445,7 @@ COMMENT ON FUNCTION tool_rag._refresh_access(p_role_ids integer[], p_tool_ids in
 CREATE FUNCTION tool_rag._restore_marks(p_text text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._restore_marks(p_text text) IS 'What _carry_marks replaced, for people to read.';

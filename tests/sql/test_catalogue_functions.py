@@ -704,7 +704,7 @@ def test_any_schema_and_text_is_taken_and_given_back(
         assert upsert(connection, export("s", *made)) == [("s", 0, 0, len(made), 0)]
 
 
-def test_10000_tools_of_one_server(connection: Connection) -> None:
+def test_thousands_of_tools_of_one_server(connection: Connection) -> None:
     upsert(connection, export("s", *(f"t{number}" for number in range(2000))))
     assert upsert(connection, export("s", *(f"t{number}" for number in range(1, 2001)))) == [
         ("s", 1, 0, 1999, 1)

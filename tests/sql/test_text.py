@@ -256,6 +256,19 @@ def test_lexical_text_has_neither_capitals_nor_ascii_punctuation(
     assert fetch(connection, "select tool_rag._lower(%s)", made) == made
 
 
+def test_a_session_that_reads_backslashes_otherwise(connection: Connection, database: str) -> None:
+    # Bodies of functions are parsed in the session that calls them first, under its settings.
+    texts = list(ODD)
+    expected = [lexical(connection, text) for text in texts], words(connection, texts)
+    with psycopg.connect(database) as other:
+        other.execute("set standard_conforming_strings = off; set escape_string_warning = off")
+        assert ([lexical(other, text) for text in texts], words(other, texts)) == expected
+        add_role(other, "one")
+        add_role(other, "two")
+        other.execute("select set_config('tool_rag.roles', 'one , two', true)")
+        assert len(fetch(other, "select tool_rag._role_ids(null)")) == 2
+
+
 def test_null_stays_null(connection: Connection) -> None:
     for function in ("_lexical_text", "_lower", "_fold_marks"):
         assert fetch(connection, f"select tool_rag.{function}(null)") is None
