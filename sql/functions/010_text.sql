@@ -14,6 +14,7 @@ comment on function tool_rag._is_ascii(text) is 'Whether a text is plain ASCII.'
 create or replace function tool_rag._lower(p_text text) returns text
 language plpgsql immutable parallel safe strict
 set search_path = pg_catalog, pg_temp
+set standard_conforming_strings = on
 as $$
 begin
     if tool_rag._is_ascii(p_text) then
@@ -66,6 +67,7 @@ comment on function tool_rag._lower(text) is
 create or replace function tool_rag._fold_marks(p_text text) returns text
 language plpgsql immutable parallel safe strict
 set search_path = pg_catalog, pg_temp
+set standard_conforming_strings = on
 as $$
 begin
     if tool_rag._is_ascii(p_text) then
@@ -122,6 +124,7 @@ comment on function tool_rag._fold_marks(text) is
 create or replace function tool_rag._words(p_text text) returns setof text
 language plpgsql immutable parallel safe strict rows 20
 set search_path = pg_catalog, pg_temp
+set standard_conforming_strings = on
 as $$
 declare
     v_text text;
@@ -443,6 +446,7 @@ comment on function tool_rag._restore_marks(text) is
 create or replace function tool_rag._lexical_text(p_text text) returns text
 language plpgsql immutable parallel safe strict
 set search_path = pg_catalog, pg_temp
+set standard_conforming_strings = on
 as $$
 declare
     v_text text := p_text;

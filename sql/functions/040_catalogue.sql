@@ -38,6 +38,7 @@ create or replace function tool_rag._estimate_tokens(
 ) returns int
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
+set standard_conforming_strings = on
 as $$
     -- Fitted to o200k_base on two public sets; within 3% of the total on others (docs/design.md).
     select round(

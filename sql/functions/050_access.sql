@@ -149,6 +149,7 @@ comment on function tool_rag._refresh_access(int[], int[]) is
 create or replace function tool_rag._role_ids(p_roles text[]) returns int[]
 language sql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set standard_conforming_strings = on
 as $$
     -- A role that does not exist permits nothing, and neither does an empty or missing list.
     select coalesce(array_agg(r.role_id order by r.role_id), '{}')

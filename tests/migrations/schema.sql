@@ -188,6 +188,7 @@ COMMENT ON FUNCTION tool_rag._embed_wording(p_text text) IS 'The vector of a syn
 CREATE FUNCTION tool_rag._estimate_tokens(p_name text, p_description text, p_input_schema jsonb) RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._estimate_tokens(p_name text, p_description text, p_input_schema jsonb) IS 'Estimated tokens of a definition (name, description, schema) in a model''s prompt: words, digits, runs of punctuation and characters beyond ASCII, weighted.';
@@ -230,6 +231,7 @@ COMMENT ON FUNCTION tool_rag._fit_budget(p_tool_ids integer[], p_needed_by integ
 CREATE FUNCTION tool_rag._fold_marks(p_text text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._fold_marks(p_text text) IS 'Text in NFD without non-spacing marks (category Mn): "é" becomes "e".';
@@ -301,6 +303,7 @@ COMMENT ON FUNCTION tool_rag._judge_access(p_role_ids integer[], p_tool_id integ
 CREATE FUNCTION tool_rag._lexical_text(p_text text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._lexical_text(p_text text) IS 'A text made ready for to_tsvector in any locale: identifiers split, case and accents folded, punctuation out, unspaced scripts as characters and pairs.';
@@ -315,6 +318,7 @@ COMMENT ON FUNCTION tool_rag._lock_catalogue() IS 'Lets one transaction at a tim
 CREATE FUNCTION tool_rag._lower(p_text text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._lower(p_text text) IS 'Lower case by Unicode''s simple mapping, for text in NFD, in any locale.';
@@ -453,6 +457,7 @@ COMMENT ON FUNCTION tool_rag._restore_marks(p_text text) IS 'What _carry_marks r
 CREATE FUNCTION tool_rag._role_ids(p_roles text[]) RETURNS integer[]
     LANGUAGE sql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._role_ids(p_roles text[]) IS 'The roles that a caller holds: those named, or with null those of the setting tool_rag.roles.';
@@ -500,6 +505,7 @@ COMMENT ON FUNCTION tool_rag._word_pieces(p_word text) IS 'Greedy longest-match 
 CREATE FUNCTION tool_rag._words(p_text text) RETURNS SETOF text
     LANGUAGE plpgsql IMMUTABLE STRICT ROWS 20 PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._words(p_text text) IS 'The words of a text as BERT''s uncased basic tokeniser splits them (Devlin et al. 2018).';
