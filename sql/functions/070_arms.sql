@@ -285,6 +285,7 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 set enable_seqscan = off
 set enable_bitmapscan = off
+set enable_sort = off
 set hnsw.ef_search = 250
 set hnsw.iterative_scan = strict_order
 set hnsw.max_scan_tuples = 40000
@@ -311,6 +312,10 @@ begin
             select v.tool_id
             from tool_rag.tool_vector v
             where v.model_id = 1 and v.kind <> 'definition'
+                and (
+                    exists (select from tool_rag.example)
+                    or exists (select from tool_rag.synonym)
+                )
                 and (
                     select max(r.allow_until) > statement_timestamp()
                         and max(r.deny_until) <= statement_timestamp()

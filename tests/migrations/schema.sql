@@ -366,6 +366,7 @@ CREATE FUNCTION tool_rag._propose_by_vector(p_embedding public.halfvec, p_role_i
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
     SET "hnsw.ef_search" TO '250'
     SET "hnsw.iterative_scan" TO 'strict_order'
     SET "hnsw.max_scan_tuples" TO '40000'
