@@ -112,20 +112,23 @@ begin
             group by h.tool_id
         ) s;
     else
-        with lexeme as materialized (
-            select d.tool_id, d.length,
-                unnest(d.lexeme_ids) as lexeme_id, unnest(d.frequencies) as frequency
+        -- Binary search: a document's lexemes are in order.
+        with hit as materialized (
+            select d.tool_id, q.weight, d.frequencies[l.place] as frequency,
+                p_base + p_slope * d.length as length
             from unnest(p_tool_ids) t (tool_id)
             join tool_rag.document d on d.tool_id = t.tool_id
+            cross join unnest(p_lexeme_ids, p_weights) q (lexeme_id, weight)
+            cross join lateral (
+                select width_bucket(q.lexeme_id, d.lexeme_ids) as place offset 0
+            ) l
+            where d.lexeme_ids[l.place] = q.lexeme_id
         )
         select array_agg(s.tool_id), array_agg(s.score) into v_tool_ids, v_scores
         from (
-            select l.tool_id,
-                sum(q.weight * l.frequency / (l.frequency + p_base + p_slope * l.length)) as score
-            from lexeme l
-            join unnest(p_lexeme_ids, p_weights) q (lexeme_id, weight)
-                on q.lexeme_id = l.lexeme_id
-            group by l.tool_id
+            select h.tool_id, sum(h.weight * h.frequency / (h.frequency + h.length)) as score
+            from hit h
+            group by h.tool_id
         ) s;
     end if;
     -- An example is a short document of its own: a tool scores by the best of all.
@@ -224,7 +227,7 @@ set enable_bitmapscan = off
 as $$
 declare
     -- Postings that may be read.
-    v_budget constant int := 16000;
+    v_budget constant int := 12000;
     -- How many of the lexemes, rarest first, propose: at least one.
     v_proposing int := greatest(1, (
         select count(*)
@@ -255,13 +258,20 @@ begin
                     p.tool_id
                 limit v_cut
             ) c
-            where (
-                select max(r.allow_until) > statement_timestamp()
-                    and max(r.deny_until) <= statement_timestamp()
+            where exists (
+                select
                 from tool_rag.role_tool r
                 where r.tool_id = c.tool_id and r.role_id = any(p_role_ids)
+                    and r.allow_until > statement_timestamp()
+                    and r.deny_until <= statement_timestamp()
                     and (p_server_ids is null or r.server_id = any(p_server_ids))
             )
+            and (cardinality(p_role_ids) = 1 or not exists (
+                select
+                from tool_rag.role_tool r
+                where r.tool_id = c.tool_id and r.role_id = any(p_role_ids)
+                    and r.deny_until > statement_timestamp()
+            ))
             limit p_limit
         );
         exit when cardinality(v_tool_ids) = p_limit;
@@ -296,13 +306,20 @@ begin
             select v.tool_id
             from tool_rag.tool_vector v
             where v.model_id = 1 and v.kind = 'definition'
-                and (
-                    select max(r.allow_until) > statement_timestamp()
-                        and max(r.deny_until) <= statement_timestamp()
+                and exists (
+                    select
                     from tool_rag.role_tool r
                     where r.tool_id = v.tool_id and r.role_id = any(p_role_ids)
+                        and r.allow_until > statement_timestamp()
+                        and r.deny_until <= statement_timestamp()
                         and (p_server_ids is null or r.server_id = any(p_server_ids))
                 )
+                and (cardinality(p_role_ids) = 1 or not exists (
+                    select
+                    from tool_rag.role_tool r
+                    where r.tool_id = v.tool_id and r.role_id = any(p_role_ids)
+                        and r.deny_until > statement_timestamp()
+                ))
             order by v.embedding::@extschema:vector@.halfvec(256)
                 operator(@extschema:vector@.<#>) p_embedding
             limit p_limit
@@ -316,13 +333,20 @@ begin
                     exists (select from tool_rag.example)
                     or exists (select from tool_rag.synonym)
                 )
-                and (
-                    select max(r.allow_until) > statement_timestamp()
-                        and max(r.deny_until) <= statement_timestamp()
+                and exists (
+                    select
                     from tool_rag.role_tool r
                     where r.tool_id = v.tool_id and r.role_id = any(p_role_ids)
+                        and r.allow_until > statement_timestamp()
+                        and r.deny_until <= statement_timestamp()
                         and (p_server_ids is null or r.server_id = any(p_server_ids))
                 )
+                and (cardinality(p_role_ids) = 1 or not exists (
+                    select
+                    from tool_rag.role_tool r
+                    where r.tool_id = v.tool_id and r.role_id = any(p_role_ids)
+                        and r.deny_until > statement_timestamp()
+                ))
             order by v.embedding::@extschema:vector@.halfvec(256)
                 operator(@extschema:vector@.<#>) p_embedding
             limit p_limit
