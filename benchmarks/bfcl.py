@@ -25,6 +25,7 @@ from benchmarks.harness import (
     recall_at,
     recall_per_tool,
     search,
+    statement_latency,
     temporary_database,
 )
 from tool_rag_pg.retriever import ToolRetriever
@@ -64,6 +65,9 @@ def measure(folder: Path, name: str, *, limit: int | None = None) -> dict[str, A
             )
             for row in rows
         ]
+        statement = statement_latency(
+            connection, [row["query"] for row in rows], roles=["everyone"], k=CUTS[-1]
+        )
     report: dict[str, Any] = {
         "set": name,
         "tools": len(tools),
@@ -71,7 +75,8 @@ def measure(folder: Path, name: str, *, limit: int | None = None) -> dict[str, A
         "ingest_seconds": round(seconds, 2),
         "complete_recall": _cuts(pairs),
         "recall_per_tool": {f"@{k}": recall_per_tool(k, pairs) for k in CUTS},
-        "latency": latency([answer for _, answer in pairs]),
+        "statement_latency": statement,
+        "retriever_latency": latency([answer for _, answer in pairs]),
         "empty_answers": percent(sum(not answer.hits for _, answer in pairs), pairs),
     }
     if any("sgd_style" in row for row in rows):

@@ -25,6 +25,7 @@ __all__ = [
     "recall_at",
     "recall_per_tool",
     "search",
+    "statement_latency",
     "temporary_database",
 ]
 
@@ -63,6 +64,21 @@ def search(retriever: ToolRetriever, query: str, *, roles: Sequence[str], k: int
     return Answer(hits=tuple(hits), milliseconds=(time.perf_counter() - start) * 1000)
 
 
+def statement_latency(
+    connection: psycopg.Connection[Any], queries: Sequence[str], *, roles: Sequence[str], k: int
+) -> dict[str, float]:
+    """Time the bare statement, from psycopg's call to its rows: what any other client would see."""
+    times = []
+    for query in queries:
+        start = time.perf_counter()
+        connection.execute(
+            "select * from tool_rag.search_tools(query => %s, roles => %s, k => %s)",
+            (query, list(roles), k),
+        ).fetchall()
+        times.append((time.perf_counter() - start) * 1000)
+    return _percentiles(times)
+
+
 def recall_at(k: int, pairs: Sequence[tuple[Sequence[str], Answer]]) -> float:
     """Return the share of requests, in percent, whose expected tools are all in the first k."""
     return percent(sum(set(expected) <= set(answer.names(k)) for expected, answer in pairs), pairs)
@@ -85,7 +101,11 @@ def percent(part: float, whole: Sequence[object]) -> float:
 
 def latency(answers: Sequence[Answer]) -> dict[str, float]:
     """Return the median and the 95th percentile in milliseconds."""
-    times = sorted(answer.milliseconds for answer in answers)
+    return _percentiles([answer.milliseconds for answer in answers])
+
+
+def _percentiles(times: Sequence[float]) -> dict[str, float]:
+    times = sorted(times)
     return {
         "p50_ms": round(statistics.median(times), 2),
         "p95_ms": round(times[int(0.95 * (len(times) - 1))], 2),
