@@ -75,7 +75,7 @@ def _rows(hits: Sequence[ToolHit], *, explain: bool) -> list[tuple[object, ...]]
         (
             hit.rank,
             f"{hit.server}/{hit.name}",
-            f"{hit.relevance or 0:.2f}" if rated else _score(hit.score),
+            _number(hit.relevance, 2) if rated else _number(hit.score, 3),
             hit.tokens,
             hit.reason or "",
             *([_flatten(hit.explain or {})] if explain else []),
@@ -84,9 +84,9 @@ def _rows(hits: Sequence[ToolHit], *, explain: bool) -> list[tuple[object, ...]]
     ]
 
 
-def _score(score: float | None) -> str:
+def _number(value: float | None, digits: int) -> str:
     # Tools that came on top of the best k have none.
-    return "" if score is None else f"{score:.3f}"
+    return "" if value is None else f"{value:.{digits}f}"
 
 
 def _flatten(explain: Mapping[str, Any]) -> str:

@@ -4,21 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
 from tool_rag_pg.cli._context import connect
-from tool_rag_pg.cli._names import join, read_text
-from tool_rag_pg.cli._output import note, print_json, print_json_lines
+from tool_rag_pg.cli._names import join, read_text, split_name
+from tool_rag_pg.cli._output import note, print_json, print_json_lines, print_table
 from tool_rag_pg.cli._shortlist import print_shortlist
 
 if TYPE_CHECKING:
-    from tool_rag_pg.models import ToolCount, ToolHit
+    from tool_rag_pg.models import MissingTool, ToolCount, ToolHit
 
 __all__ = ["app"]
 
 app = typer.Typer()
+
+# Up to here a shortlist saves less than it costs (docs/retrieval.md).
+_FEW_TOOLS = 15
+_FEW_TOKENS = 3_000
+
+
+class _How(TypedDict):
+    roles: list[str] | None
+    k: int
+    context: Sequence[str]
+    conversation: str | None
+    servers: list[str] | None
+    token_budget: int | None
+    min_relevance: float | None
 
 
 @app.command(
@@ -43,9 +57,27 @@ def search(
         str | None,
         typer.Option(metavar="ID", help="Keep the tools that this conversation uses in the list."),
     ] = None,
+    context: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MESSAGE",
+            help="An earlier message of the user, for requests that say little; repeat it, the"
+            " newest last.",
+        ),
+    ] = None,
     budget: Annotated[
         int | None,
         typer.Option(metavar="N", help="Only the best tools that fit in N tokens together."),
+    ] = None,
+    min_relevance: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P", help="Only tools that serve the request with this probability, 0 to 1."
+        ),
+    ] = None,
+    why_not: Annotated[
+        str | None,
+        typer.Option(metavar="SERVER/TOOL", help="Say why this tool is not in the list."),
     ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show rank and score in each arm of the search.")
@@ -60,16 +92,28 @@ def search(
 
     with connect(ctx) as connection:
         retriever = ToolRetriever(connection)
-        hits = retriever.search_tools(
-            read_text(query),
+        text = read_text(query)
+        how = _How(
             roles=role or None,
             k=k,
-            servers=server or None,
+            context=context or (),
             conversation=conversation,
+            servers=server or None,
             token_budget=budget,
+            min_relevance=min_relevance,
         )
+        if why_not is not None:
+            missing = retriever.explain_missing(text, *split_name(why_not), **how)
+            _print_missing(missing, as_json=as_json or as_json_lines)
+            return
+        hits = retriever.search_tools(text, **how)
         visible = retriever.count_tools(roles=role or None)
         unknown = retriever.unknown_roles(role or [])
+        unmatched = (
+            retriever.unmatched_words(text, roles=role or None, servers=server or None)
+            if explain and visible.tools
+            else []
+        )
     if as_json:
         print_json([asdict(hit) for hit in hits])
     elif as_json_lines:
@@ -78,7 +122,42 @@ def search(
         print_shortlist(hits, explain=explain)
     for name in unknown:
         note(f"The role {name!r} does not exist. Create it: tool-rag roles add {name}")
-    note(_summary(hits, visible, role or [], server or [], unknown))
+    if unmatched:
+        note(
+            f"In no tool: {', '.join(unmatched)}. Synonyms can say what is meant: tool-rag synonyms"
+        )
+    note(_summary(hits, visible, role or [], server or [], unknown, min_relevance))
+    if hint := _all_at_once(visible):
+        note(hint)
+
+
+def _print_missing(missing: MissingTool, *, as_json: bool) -> None:
+    if as_json:
+        print_json(asdict(missing))
+        return
+    print_table(
+        ["outcome", "rank", "relevance", "reason"],
+        [
+            (
+                missing.outcome,
+                missing.rank or "",
+                "" if missing.relevance is None else f"{missing.relevance:.2f}",
+                missing.reason,
+            )
+        ],
+    )
+    if words := (missing.detail or {}).get("unmatched"):
+        note(f"In no tool: {', '.join(words)}. Synonyms can say what is meant: tool-rag synonyms")
+
+
+def _all_at_once(visible: ToolCount) -> str | None:
+    """Return the advice for few tools: docs/retrieval.md has the figures."""
+    if not 0 < visible.tools <= _FEW_TOOLS or visible.tokens > _FEW_TOKENS:
+        return None
+    return (
+        f"With {visible.tools} tools of {visible.tokens:,} tokens, sending all of them is simpler:"
+        " a stable list keeps the model's prompt cache."
+    )
 
 
 def _summary(
@@ -87,6 +166,7 @@ def _summary(
     roles: Sequence[str],
     servers: Sequence[str],
     unknown: Sequence[str],
+    min_relevance: float | None,
 ) -> str:
     """Return the line on stderr: what the shortlist saves, or why there is none."""
     who = f"role {roles[0]}" if len(roles) == 1 else f"the roles {join(roles)}" if roles else "you"
@@ -109,6 +189,11 @@ def _summary(
         )
     if not visible.tools:
         return "So no tool is visible."
+    if min_relevance:
+        return (
+            f"None of the {visible.tools:,} tools that {who} may see serves the request with a"
+            f" relevance of {min_relevance:g} or more."
+        )
     if servers:
         return f"No tool of {join(servers)} that {who} may see matches the request."
     return f"None of the {visible.tools:,} tools that {who} may see matches the request."

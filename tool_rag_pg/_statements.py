@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Generic, Literal, LiteralString, TypeVar
 
 from psycopg.types.json import Jsonb
-from psycopg.types.numeric import Float4, Int4
+from psycopg.types.numeric import Int4
 
 from .errors import InvalidArgument
 from .models import (
@@ -23,6 +23,7 @@ from .models import (
     ListedRole,
     ListedSynonym,
     ListedTool,
+    MissingTool,
     PermittedTool,
     RoleAccess,
     ServerChange,
@@ -41,6 +42,8 @@ __all__ = [
     "describe_tool",
     "embed",
     "explain_access",
+    "explain_missing",
+    "forget_conversations",
     "grant_tools",
     "list_dependencies",
     "list_examples",
@@ -50,6 +53,7 @@ __all__ = [
     "list_tool_access",
     "list_tools",
     "permitted_tools",
+    "record_sent",
     "record_use",
     "reindex_tools",
     "remove_dependency",
@@ -59,7 +63,9 @@ __all__ = [
     "remove_synonym",
     "revoke_tools",
     "search_tools",
+    "search_tools_batch",
     "unknown_roles",
+    "unmatched_words",
     "upsert_tools",
 ]
 
@@ -99,14 +105,16 @@ def search_tools(
             Without any, and for roles that do not exist, the answer is empty.
         k: at most so many tools, and on top of them what these need and what is in use.
         embedding: the request's vector by another model, to rank by it too.
-        context: earlier messages of the conversation, the newest last.
+        context: earlier messages of the user, the newest last; the last three count, much where the
+            request says little ("yes, the second one"), hardly where it stands for itself.
         conversation: identifies the conversation, so that tools in use (see `record_use`) stay
             in the list, on top of k.
         servers: only tools of these; "*" is any run of characters.
         token_budget: leave out tools that would exceed so many tokens together; the best tool
             always fits, or the call is refused.
-        min_relevance: leave out tools less relevant than this, 0 to 1.
-        options: further settings, by name.
+        min_relevance: leave out tools less relevant than this, 0 to 1; a request that no tool
+            serves then has an empty answer.
+        options: further settings, by name: docs/sql.md lists them.
 
     Raises:
         InvalidArgument: an argument that the function refuses.
@@ -122,18 +130,159 @@ def search_tools(
         " options => %(options)s)",
         {
             "query": _clean(query),
-            "roles": _names(roles, "roles"),
             "k": _int4(k, "k"),
             "embedding": _vector(embedding),
-            "context": [_clean(text) for text in _names(context, "context") or ()],
-            "conversation": conversation,
-            "servers": _names(servers, "servers"),
-            "token_budget": None if token_budget is None else _int4(token_budget, "token_budget"),
-            "min_relevance": None if min_relevance is None else Float4(min_relevance),
-            "options": Jsonb(dict(options or {})),
+            **_how(roles, context, conversation, servers, token_budget, min_relevance, options),
         },
         lambda rows: [ToolHit(**row) for row in rows],
     )
+
+
+def search_tools_batch(
+    queries: Sequence[str],
+    *,
+    roles: Sequence[str] | None = None,
+    limits: Sequence[int] | None = None,
+    context: Sequence[str] = (),
+    conversation: str | None = None,
+    servers: Sequence[str] | None = None,
+    token_budget: int | None = None,
+    min_relevance: float | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Call[list[list[ToolHit]]]:
+    """Search for several requests in one statement; return one shortlist for each, in order.
+
+    Args:
+        queries: 1 to 100 requests.
+        roles: as in `search_tools`, like the other arguments, which hold for all requests.
+        limits: k for each request; None for 8 each.
+        context: as in `search_tools`.
+        conversation: as in `search_tools`.
+        servers: as in `search_tools`.
+        token_budget: as in `search_tools`, for each shortlist.
+        min_relevance: as in `search_tools`.
+        options: as in `search_tools`.
+
+    Raises:
+        InvalidArgument: as in `search_tools`, or not one limit for each request.
+    """
+    texts = [_clean(query) for query in _names(queries, "queries") or ()]
+
+    def read(rows: Sequence[Row]) -> list[list[ToolHit]]:
+        lists: list[list[ToolHit]] = [[] for _ in texts]
+        for row in rows:
+            columns = dict(row)
+            lists[columns.pop("query_number") - 1].append(ToolHit(**columns))
+        return lists
+
+    return Call(
+        "select query_number, rank, server, name, title, description, input_schema, is_action,"
+        " relevance, score, tokens, reason, explain from tool_rag.search_tools_batch("
+        "queries => %(queries)s, roles => %(roles)s, limits => %(limits)s, context => %(context)s,"
+        " conversation => %(conversation)s, servers => %(servers)s,"
+        " token_budget => %(token_budget)s, min_relevance => %(min_relevance)s,"
+        " options => %(options)s)",
+        {
+            "queries": texts,
+            "limits": None if limits is None else [_int4(limit, "limits") for limit in limits],
+            **_how(roles, context, conversation, servers, token_budget, min_relevance, options),
+        },
+        read,
+    )
+
+
+def explain_missing(
+    query: str,
+    server: str,
+    tool: str,
+    *,
+    roles: Sequence[str] | None = None,
+    k: int = 8,
+    context: Sequence[str] = (),
+    conversation: str | None = None,
+    servers: Sequence[str] | None = None,
+    token_budget: int | None = None,
+    min_relevance: float | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Call[MissingTool]:
+    """Say why `search_tools`, with the same arguments, does not return a tool.
+
+    It tells no more than the roles may know: a tool that they may not see and one that does not
+    exist get one answer. `explain_access` tells an admin which rule decides.
+
+    Args:
+        query: the request.
+        server: where the missing tool comes from.
+        tool: its name.
+        roles: as in `search_tools`, like the other arguments.
+        k: as in `search_tools`.
+        context: as in `search_tools`.
+        conversation: as in `search_tools`.
+        servers: as in `search_tools`.
+        token_budget: as in `search_tools`.
+        min_relevance: as in `search_tools`.
+        options: as in `search_tools`.
+    """
+    return Call(
+        "select outcome, rank, relevance, reason, detail from tool_rag.explain_missing("
+        "query => %(query)s, server => %(server)s, tool => %(tool)s, roles => %(roles)s,"
+        " k => %(k)s, context => %(context)s, conversation => %(conversation)s,"
+        " servers => %(servers)s, token_budget => %(token_budget)s,"
+        " min_relevance => %(min_relevance)s, options => %(options)s)",
+        {
+            "query": _clean(query),
+            "server": _clean(server),
+            "tool": _clean(tool),
+            "k": _int4(k, "k"),
+            **_how(roles, context, conversation, servers, token_budget, min_relevance, options),
+        },
+        lambda rows: MissingTool(**rows[0]),
+    )
+
+
+def unmatched_words(
+    query: str, *, roles: Sequence[str] | None = None, servers: Sequence[str] | None = None
+) -> Call[list[str]]:
+    """Return the words of a request that stand in no tool that the roles may see.
+
+    They are candidates for synonyms.
+
+    Args:
+        query: the request.
+        roles: as in `search_tools`.
+        servers: as in `search_tools`.
+    """
+    return Call(
+        "select tool_rag.unmatched_words(query => %(query)s, roles => %(roles)s,"
+        " servers => %(servers)s) as result",
+        {
+            "query": _clean(query),
+            "roles": _names(roles, "roles"),
+            "servers": _names(servers, "servers"),
+        },
+        _scalar,
+    )
+
+
+def _how(
+    roles: Sequence[str] | None,
+    context: Sequence[str],
+    conversation: str | None,
+    servers: Sequence[str] | None,
+    token_budget: int | None,
+    min_relevance: float | None,
+    options: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """Return the parameters that all kinds of search share."""
+    return {
+        "roles": _names(roles, "roles"),
+        "context": [_clean(text) for text in _names(context, "context") or ()],
+        "conversation": conversation,
+        "servers": _names(servers, "servers"),
+        "token_budget": None if token_budget is None else _int4(token_budget, "token_budget"),
+        "min_relevance": min_relevance,
+        "options": Jsonb(dict(options or {})),
+    }
 
 
 def permitted_tools(*, roles: Sequence[str] | None = None) -> Call[list[PermittedTool]]:
@@ -607,6 +756,42 @@ def record_use(conversation: str, turn: int, server: str, tool: str) -> Call[Non
             "tool": tool,
         },
         lambda _: None,
+    )
+
+
+def record_sent(conversation: str, tools: Sequence[str]) -> Call[int]:
+    """Note which tools a conversation's model was given; return how many are new.
+
+    Searches with `options={"keep_order": True}` and the same conversation then keep these in place
+    and put new ones behind them, so that a prompt cache holds.
+
+    Args:
+        conversation: any identifier, as the searches name it; at most 256 characters.
+        tools: in the order of the prompt, each as `SERVER/TOOL`.
+
+    Raises:
+        InvalidArgument: a tool that does not exist.
+    """
+    return Call(
+        "select tool_rag.record_sent(conversation => %(conversation)s, tools => %(tools)s)"
+        " as result",
+        {"conversation": conversation, "tools": _names(tools, "tools")},
+        _scalar,
+    )
+
+
+def forget_conversations(before: datetime, *, conversation: str | None = None) -> Call[int]:
+    """Remove what is known of conversations that were silent since a time; return how many.
+
+    Args:
+        before: the time, with its zone.
+        conversation: only this one.
+    """
+    return Call(
+        "select tool_rag.forget_conversations(before => %(before)s,"
+        " conversation => %(conversation)s) as result",
+        {"before": before, "conversation": conversation},
+        _scalar,
     )
 
 

@@ -14,6 +14,7 @@ __all__ = [
     "ListedRole",
     "ListedSynonym",
     "ListedTool",
+    "MissingTool",
     "PermittedTool",
     "RoleAccess",
     "ServerChange",
@@ -35,7 +36,8 @@ class ToolHit:
         description: what the tool does, possibly empty.
         input_schema: JSON Schema of the arguments.
         is_action: whether a call may change something.
-        relevance: calibrated, 0 to 1, or None where it is not computed.
+        relevance: how likely it is, 0 to 1, that the tool serves the request; None for tools that
+            came on top of the best.
         score: what the best k are ordered by, comparable within one search only; None for tools
             that came on top of these, needed by another one or used by the conversation.
         tokens: estimated tokens of the definition in a model's prompt.
@@ -55,6 +57,27 @@ class ToolHit:
     tokens: int
     reason: str | None
     explain: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissingTool:
+    """What `tool_rag.explain_missing` says of a tool that a search did not return.
+
+    Attributes:
+        outcome: `crowded_out` by better ones, `below_cut_off`, `over_budget`, `other_server`,
+            `not_permitted` (or it does not exist), or `listed` after all.
+        rank: where it stands among all that the roles may see, or None beyond 1,000.
+        relevance: as in `ToolHit`.
+        reason: the same, as a clause for people.
+        detail: the tool's `explain`, with the last tool of the list and the request's words that
+            match nothing; or None.
+    """
+
+    outcome: str
+    rank: int | None
+    relevance: float | None
+    reason: str
+    detail: dict[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

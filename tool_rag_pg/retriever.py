@@ -145,6 +145,8 @@ class ToolRetriever:
         self._lock = threading.Lock()
 
     search_tools = _method(_statements.search_tools)
+    search_tools_batch = _method(_statements.search_tools_batch)
+    unmatched_words = _method(_statements.unmatched_words)
     permitted_tools = _method(_statements.permitted_tools)
     upsert_tools = _method(_statements.upsert_tools)
     remove_server = _method(_statements.remove_server)
@@ -153,6 +155,7 @@ class ToolRetriever:
     grant_tools = _method(_statements.grant_tools)
     revoke_tools = _method(_statements.revoke_tools)
     explain_access = _method(_statements.explain_access)
+    explain_missing = _method(_statements.explain_missing)
     list_tools = _method(_statements.list_tools)
     describe_tool = _method(_statements.describe_tool)
     list_tool_access = _method(_statements.list_tool_access)
@@ -170,6 +173,8 @@ class ToolRetriever:
     remove_dependency = _method(_statements.remove_dependency)
     list_dependencies = _method(_statements.list_dependencies)
     record_use = _method(_statements.record_use)
+    record_sent = _method(_statements.record_sent)
+    forget_conversations = _method(_statements.forget_conversations)
     embed = _method(_statements.embed)
     reindex_tools = _method(_statements.reindex_tools)
 
@@ -227,6 +232,8 @@ class AsyncToolRetriever:
         self._lock = asyncio.Lock()
 
     search_tools = _async_method(_statements.search_tools)
+    search_tools_batch = _async_method(_statements.search_tools_batch)
+    unmatched_words = _async_method(_statements.unmatched_words)
     permitted_tools = _async_method(_statements.permitted_tools)
     upsert_tools = _async_method(_statements.upsert_tools)
     remove_server = _async_method(_statements.remove_server)
@@ -235,6 +242,7 @@ class AsyncToolRetriever:
     grant_tools = _async_method(_statements.grant_tools)
     revoke_tools = _async_method(_statements.revoke_tools)
     explain_access = _async_method(_statements.explain_access)
+    explain_missing = _async_method(_statements.explain_missing)
     list_tools = _async_method(_statements.list_tools)
     describe_tool = _async_method(_statements.describe_tool)
     list_tool_access = _async_method(_statements.list_tool_access)
@@ -252,6 +260,8 @@ class AsyncToolRetriever:
     remove_dependency = _async_method(_statements.remove_dependency)
     list_dependencies = _async_method(_statements.list_dependencies)
     record_use = _async_method(_statements.record_use)
+    record_sent = _async_method(_statements.record_sent)
+    forget_conversations = _async_method(_statements.forget_conversations)
     embed = _async_method(_statements.embed)
     reindex_tools = _async_method(_statements.reindex_tools)
 

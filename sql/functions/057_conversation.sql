@@ -128,3 +128,80 @@ end
 $$;
 comment on function tool_rag.record_use(text, int, text, text) is
 'Notes that a conversation used a tool in one of its assistant turns.';
+
+create or replace function tool_rag.record_sent(conversation text, tools text[]) returns int
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_count int;
+begin
+    if coalesce(length(record_sent.conversation), 0) not between 1 and 256
+        or record_sent.tools is null or array_position(record_sent.tools, null) is not null
+    then
+        raise exception 'what was sent needs a conversation of 1 to 256 characters and its tools'
+            using errcode = 'invalid_parameter_value',
+            hint = 'Pass the tools in the order of the prompt, each as ''SERVER/TOOL''.';
+    end if;
+    insert into tool_rag.tool_sent (conversation, place, tool_id)
+    select record_sent.conversation,
+        coalesce(
+            (
+                select max(s.place)
+                from tool_rag.tool_sent s
+                where s.conversation = record_sent.conversation
+            ),
+            0
+        ) + row_number() over (order by min(t.place)),
+        tool_rag._find_tool(split_part(t.tool, '/', 1), substr(t.tool, strpos(t.tool, '/') + 1))
+    from unnest(record_sent.tools) with ordinality t (tool, place)
+    group by t.tool
+    on conflict do nothing;
+    get diagnostics v_count = row_count;
+    return v_count;
+end
+$$;
+comment on function tool_rag.record_sent(text, text[]) is
+'Notes which tools (''SERVER/TOOL'', in order) a conversation''s model was given; those that are new '
+'come after the earlier ones. Returns how many are new.';
+
+create or replace function tool_rag.forget_conversations(
+    before timestamptz, conversation text default null
+) returns int
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_count int;
+begin
+    if forget_conversations.before is null then
+        raise exception 'before is null' using
+            errcode = 'invalid_parameter_value',
+            hint = 'Pass a time, for example now() - interval ''1 day''.';
+    end if;
+    with touched as (
+        select u.conversation, u.used_at as at from tool_rag.tool_use u
+        union all
+        select s.conversation, s.sent_at from tool_rag.tool_sent s
+    ),
+    old as (
+        select t.conversation
+        from touched t
+        where forget_conversations.conversation is null
+            or t.conversation = forget_conversations.conversation
+        group by t.conversation
+        having max(t.at) < forget_conversations.before
+    ),
+    uses as (
+        delete from tool_rag.tool_use u using old where u.conversation = old.conversation
+    ),
+    sendings as (
+        delete from tool_rag.tool_sent s using old where s.conversation = old.conversation
+    )
+    select count(*) into v_count from old;
+    return v_count;
+end
+$$;
+comment on function tool_rag.forget_conversations(timestamptz, text) is
+'Removes what is known of conversations that were silent since a time (of all, or of one); returns '
+'how many.';

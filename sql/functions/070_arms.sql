@@ -7,7 +7,7 @@ create or replace function tool_rag._read_query(
     p_query text,
     out lexeme_ids int[], out weights float8[], out frequencies int[], out words text[],
     out terms text[], out term_weights float8[], out expansion text,
-    out base float8, out slope float8
+    out base float8, out slope float8, out word_count int
 )
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -26,6 +26,7 @@ declare
 begin
     select r.text_search_config into v_config from tool_rag.ranking_setting r;
     v_lexemes := to_tsvector(v_config, v_text);
+    word_count := cardinality(v_words);
     select string_agg(s.words, ' ' order by s.synonym_id) into expansion
     from tool_rag.synonym s
     where s.term is not null
@@ -76,7 +77,7 @@ $$;
 comment on function tool_rag._read_query(text) is
 'The request''s lexemes that stand in any tool, rarest first: their ids, BM25 idf, numbers of tools '
 'and words; all its lexemes with their idf; what synonyms of its terms add, whose lexemes count '
-'half; and the two constants of BM25''s length normalisation.';
+'half; the two constants of BM25''s length normalisation; and how many words the request has.';
 
 create or replace function tool_rag._rank_words(
     p_lexeme_ids int[], p_weights float8[], p_frequencies int[], p_terms text[],

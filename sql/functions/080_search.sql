@@ -8,6 +8,9 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+    v_switches constant text[] := '{exact,split,keep_order}';
+    v_numbers constant text[] :=
+        '{rrf_k,words_weight,meaning_weight,score_weight,context_weight,needs_depth}';
     v_unknown text;
 begin
     if coalesce(p_query, '') !~ '[^[:space:]]' then
@@ -29,24 +32,35 @@ begin
     end if;
     select key into v_unknown
     from jsonb_object_keys(p_options) key
-    where key not in ('exact', 'rrf_k', 'words_weight', 'meaning_weight', 'score_weight',
-        'needs_depth')
+    where key <> all(v_switches || v_numbers || 'anchor'::text)
     order by key
     limit 1;
     if v_unknown is not null then
         raise exception 'options has no "%"', v_unknown using
             errcode = 'invalid_parameter_value',
-            hint = 'It takes exact, rrf_k, words_weight, meaning_weight, score_weight and '
-                'needs_depth.';
-    end if;
-    if p_options ? 'exact' and jsonb_typeof(p_options -> 'exact') <> 'boolean' then
-        raise exception 'options.exact is not true or false' using
-            errcode = 'invalid_parameter_value',
-            hint = 'Pass for example ''{"exact": true}''.';
+            hint = 'It takes anchor, '
+                || array_to_string(v_switches || v_numbers[: cardinality(v_numbers) - 1], ', ')
+                || ' and ' || v_numbers[cardinality(v_numbers)] || '.';
     end if;
     select key into v_unknown
     from jsonb_each(p_options) o (key, value)
-    where key <> 'exact'
+    where key = any(v_switches) and jsonb_typeof(value) <> 'boolean'
+    order by key
+    limit 1;
+    if v_unknown is not null then
+        raise exception 'options.% is not true or false', v_unknown using
+            errcode = 'invalid_parameter_value',
+            hint = format('Pass for example ''{"%s": true}''.', v_unknown);
+    elsif p_options ? 'anchor'
+        and p_options -> 'anchor' not in ('"exact"'::jsonb, '"words"'::jsonb, '"none"'::jsonb)
+    then
+        raise exception 'options.anchor is not "exact", "words" or "none"' using
+            errcode = 'invalid_parameter_value',
+            hint = 'It says which tools that a request names go first.';
+    end if;
+    select key into v_unknown
+    from jsonb_each(p_options) o (key, value)
+    where key = any(v_numbers)
         and case jsonb_typeof(value)
             when 'number' then value::numeric not between 0 and 1000 else true
         end
@@ -61,10 +75,10 @@ begin
         raise exception 'token_budget is % instead of at least 1', p_token_budget using
             errcode = 'invalid_parameter_value',
             hint = 'Leave it out for no limit.';
-    elsif cardinality(p_context) > 0 or p_min_relevance is not null then
-        raise exception 'context and min_relevance are not built yet'
-            using errcode = 'feature_not_supported',
-            hint = 'Leave them out; see CHANGELOG.md for what this version does.';
+    elsif not p_min_relevance between 0 and 1 then
+        raise exception 'min_relevance is % instead of 0 to 1', p_min_relevance using
+            errcode = 'invalid_parameter_value',
+            hint = 'Leave it out for the k best, however little they serve.';
     end if;
 end
 $$;
@@ -92,6 +106,92 @@ end
 $$;
 comment on function tool_rag._check_embedding(@extschema:vector@.vector) is
 'A caller''s vector at length 1, or an error where it can''t be one of the built-in model.';
+
+create or replace function tool_rag._find_companions(
+    p_tool_ids int[], p_conversation text, p_role_ids int[], p_server_ids int[], p_options jsonb,
+    out tool_ids int[], out needed_by int[], out needs text[], out turns int[],
+    out sent_places int[]
+)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_depth constant int := coalesce((p_options ->> 'needs_depth')::numeric::int, 3);
+    -- So many tools at the most stay in a conversation's shortlists because it uses them.
+    v_most constant int := 10;
+    v_used int[];
+    v_count constant int := coalesce(cardinality(p_tool_ids), 0);
+begin
+    tool_ids := '{}';
+    if p_conversation is null and not exists (
+        select from tool_rag.dependency d where d.tool_id = any(p_tool_ids)
+    ) then
+        return;
+    end if;
+    select array_agg(u.tool_id order by u.turn desc, u.tool_id) into v_used
+    from (
+        select u.tool_id, max(u.turn) as turn
+        from tool_rag.tool_use u
+        where u.conversation = p_conversation
+            and u.turn > (
+                select max(l.turn) - 3
+                from tool_rag.tool_use l
+                where l.conversation = p_conversation
+            )
+            and (u.tool_id = any(p_tool_ids)) is not true
+            and tool_rag._is_visible(u.tool_id, p_role_ids, p_server_ids)
+        group by u.tool_id
+        order by 2 desc, 1
+        limit v_most
+    ) u;
+    with companion as (
+        select n.tool_id, 1 as part, row_number() over (order by n.depth, n.tool_id) as place,
+            n.needed_by, n.reason as need, null::int as turn
+        from tool_rag._expand_needs(
+            coalesce(p_tool_ids, '{}') || coalesce(v_used, '{}'), p_role_ids, p_server_ids, v_depth
+        ) n
+        union all
+        select u.tool_id, 2, u.place, null, null,
+            (
+                select max(t.turn)
+                from tool_rag.tool_use t
+                where t.conversation = p_conversation and t.tool_id = u.tool_id
+            )
+        from unnest(v_used) with ordinality u (tool_id, place)
+    ),
+    sent as materialized (
+        select s.tool_id, s.place
+        from tool_rag.tool_sent s
+        where s.conversation = p_conversation
+            and (p_options -> 'keep_order')::boolean
+            and tool_rag._is_visible(s.tool_id, p_role_ids, p_server_ids)
+    ),
+    listed as (
+        select b.tool_id, 0 as part, b.place, null::int as needed_by, null::text as need,
+            null::int as turn
+        from unnest(p_tool_ids) with ordinality b (tool_id, place)
+        union all
+        select c.tool_id, c.part, c.place, c.needed_by, c.need, c.turn
+        from companion c
+        union all
+        select s.tool_id, 3, s.place, null, null, null
+        from sent s
+        where (s.tool_id = any(p_tool_ids)) is not true
+            and s.tool_id not in (select c.tool_id from companion c)
+    )
+    select array_agg(l.tool_id order by l.part, l.place),
+        array_agg(l.needed_by order by l.part, l.place),
+        array_agg(l.need order by l.part, l.place), array_agg(l.turn order by l.part, l.place),
+        array_agg(s.place order by l.part, l.place)
+    into tool_ids, needed_by, needs, turns, sent_places
+    from listed l
+    left join sent s on s.tool_id = l.tool_id;
+    tool_ids := coalesce(tool_ids[v_count + 1 :], '{}');
+end
+$$;
+comment on function tool_rag._find_companions(int[], text, int[], int[], jsonb) is
+'What comes on top of the best tools: what they need, tools that the conversation uses with what '
+'they need, and with "keep_order" those it was sent. The other arrays begin with the best ones.';
 
 create or replace function tool_rag._fit_budget(
     p_tool_ids int[], p_needed_by int[], p_budget int
@@ -161,33 +261,18 @@ set enable_bitmapscan = off
 as $$
 #variable_conflict use_column
 declare
-    v_depth constant int := greatest(100, search_tools.k);
-    v_rrf_k float8;
-    v_words_weight float8;
-    v_meaning_weight float8;
-    v_score_weight float8;
-    v_needs_depth int;
-    -- So many tools at the most stay in a conversation's shortlists because it uses them.
-    v_sticky constant int := 10;
     v_role_ids int[];
     v_server_ids int[];
+    v_plan record;
+    v_best record;
     v_tool_ids int[];
-    v_vector @extschema:vector@.halfvec;
-    v_query record;
-    v_list record;
+    v_more record;
     v_kept int[];
 begin
     perform tool_rag._check_search(
         search_tools.query, search_tools.k, search_tools.context, search_tools.token_budget,
         search_tools.min_relevance, search_tools.options
     );
-    v_rrf_k := coalesce((search_tools.options ->> 'rrf_k')::float8, 5);
-    v_words_weight := coalesce((search_tools.options ->> 'words_weight')::float8, 1);
-    v_meaning_weight := coalesce((search_tools.options ->> 'meaning_weight')::float8, 1);
-    v_score_weight := coalesce((search_tools.options ->> 'score_weight')::float8, 0.3);
-    v_needs_depth := coalesce((search_tools.options ->> 'needs_depth')::numeric::int, 3);
-    v_vector := tool_rag._check_embedding(search_tools.embedding);
-
     v_role_ids := tool_rag._role_ids(search_tools.roles);
     if search_tools.servers is not null then
         select coalesce(array_agg(s.server_id), '{}') into v_server_ids
@@ -196,228 +281,38 @@ begin
             select from unnest(search_tools.servers) p where tool_rag._matches(p, s.name)
         );
     end if;
-    v_query := tool_rag._read_query(search_tools.query);
-    v_vector := coalesce(
-        v_vector, tool_rag.embed(concat_ws(' ', search_tools.query, v_query.expansion))
+    v_plan := tool_rag._plan_request(
+        search_tools.query, search_tools.context, search_tools.options
     );
-    v_tool_ids := tool_rag._candidates(
-        v_query.lexeme_ids, v_query.weights, v_query.frequencies, v_query.base, v_query.slope,
-        v_vector, v_role_ids, v_server_ids, v_depth,
-        coalesce((search_tools.options -> 'exact')::boolean, false)
+    v_best := tool_rag._rank_plan(
+        v_plan.texts, v_plan.kinds, tool_rag._check_embedding(search_tools.embedding),
+        v_role_ids, v_server_ids, search_tools.k, search_tools.min_relevance, search_tools.options
     );
-    if v_tool_ids = '{}' then
+    v_more := tool_rag._find_companions(
+        v_best.tool_ids, search_tools.conversation, v_role_ids, v_server_ids, search_tools.options
+    );
+    v_tool_ids := v_best.tool_ids || v_more.tool_ids;
+    if coalesce(cardinality(v_tool_ids), 0) = 0 then
         return;
     end if;
-
-    -- One statement ranks and adds what comes on top of k. An arm without a match ranks nothing.
-    with word_arm as materialized (
-        select a.tool_id, a.score, row_number() over (order by a.score desc, a.tool_id) as place
-        from tool_rag._rank_words(
-            v_query.lexeme_ids, v_query.weights, v_query.frequencies, v_query.terms,
-            v_query.term_weights, v_query.base, v_query.slope, v_tool_ids, v_depth
-        ) a
-    ),
-    meaning_arm as materialized (
-        select a.tool_id, a.score, row_number() over (order by a.score desc, a.tool_id) as place
-        from tool_rag._rank_vectors(v_vector, 1, v_tool_ids, v_depth) a
-    ),
-    -- Reciprocal rank fusion (Cormack, Clarke and Buettcher 2009), and a share of each score as a
-    -- fraction of its arm's best: ranks alone can't tell a narrow lead from a wide one.
-    fused as materialized (
-        select a.tool_id,
-            sum(
-                a.weight * (
-                    1 / (v_rrf_k + a.place) + v_score_weight * greatest(a.score, 0) / a.best / 2
-                )
-            ) as score,
-            max(a.score) filter (where a.is_meaning) as meaning
-        from (
-            select tool_id, place, score, max(score) over () as best, v_words_weight as weight,
-                false as is_meaning
-            from word_arm
-            union all
-            select tool_id, place, score, greatest(max(score) over (), 1e-6), v_meaning_weight,
-                true
-            from meaning_arm
-        ) a
-        where a.weight > 0
-        group by a.tool_id
-        order by 2 desc, 3 desc nulls last, 1
-        limit search_tools.k
-    ),
-    placed as materialized (
-        select f.*,
-            row_number() over (
-                order by f.score desc, f.meaning desc nulls last, f.tool_id
-            ) as rank
-        from fused f
-    ),
-    used as materialized (
-        select u.tool_id, max(u.turn) as turn
-        from tool_rag.tool_use u
-        where u.conversation = search_tools.conversation
-            and u.turn > (
-                select max(l.turn) - 3
-                from tool_rag.tool_use l
-                where l.conversation = search_tools.conversation
-            )
-            and u.tool_id not in (select tool_id from placed)
-            and tool_rag._is_visible(u.tool_id, v_role_ids, v_server_ids)
-        group by u.tool_id
-        order by 2 desc, 1
-        limit v_sticky
-    ),
-    listed as materialized (
-        select p.tool_id, p.rank as place, 0 as part, p.score,
-            null::int as needed_by, null::text as need, null::int as turn
-        from placed p
-        union all
-        select n.tool_id, row_number() over (order by n.depth, n.tool_id), 1, null,
-            n.needed_by, n.reason, null
-        from tool_rag._expand_needs(
-            array(select tool_id from placed order by rank)
-                || array(select tool_id from used order by turn desc, tool_id),
-            v_role_ids, v_server_ids, v_needs_depth
-        ) n
-        union all
-        select u.tool_id, row_number() over (order by u.turn desc, u.tool_id), 2, null,
-            null, null, u.turn
-        from used u
-    )
-    select
-        array_agg(l.tool_id order by l.part, l.place) as tool_ids,
-        array_agg(l.score order by l.part, l.place) as scores,
-        array_agg(l.needed_by order by l.part, l.place) as needed_by,
-        array_agg(l.need order by l.part, l.place) as needs,
-        array_agg(l.turn order by l.part, l.place) as turns,
-        array_agg(w.place order by l.part, l.place) as word_places,
-        array_agg(w.score order by l.part, l.place) as word_scores,
-        array_agg(m.place order by l.part, l.place) as meaning_places
-    into v_list
-    from listed l
-    left join word_arm w on w.tool_id = l.tool_id
-    left join meaning_arm m on m.tool_id = l.tool_id;
-
-    if v_list.tool_ids is null then
-        return;
-    end if;
-    v_kept := v_list.tool_ids;
+    v_kept := v_tool_ids;
     if search_tools.token_budget is not null then
         v_kept := tool_rag._fit_budget(
-            v_list.tool_ids, v_list.needed_by, search_tools.token_budget
+            v_tool_ids, v_more.needed_by, search_tools.token_budget
         );
     end if;
-
     return query
-    select
-        row_number() over (order by l.place)::int, s.name, t.name, t.title, t.description,
-        t.input_schema, t.is_action, greatest(b.similarity, 0)::real, l.score::real,
-        t.token_count,
-        concat_ws(
-            '; ',
-            'needed by ' || n.name || ': ' || l.need,
-            'used in turn ' || l.turn,
-            'words: ' || w.words,
-            'meaning: ' || to_char(b.similarity, 'FM0.00'),
-            'as in: ' || b.example,
-            g.words
-        ),
-        jsonb_strip_nulls(jsonb_build_object(
-            'words', case when l.word_place is not null then jsonb_build_object(
-                'rank', l.word_place, 'score', round(l.word_score::numeric, 4), 'matched', w.list
-            ) end,
-            'meaning', case when b.similarity is not null then jsonb_build_object(
-                'rank', l.meaning_place, 'score', round(b.similarity::numeric, 4)
-            ) end,
-            'example', b.example,
-            'synonym', b.synonym,
-            'expansion', v_query.expansion,
-            'needed', case when n.name is not null then jsonb_build_object(
-                'by', n.name, 'reason', l.need
-            ) end,
-            'used', case when l.turn is not null then jsonb_build_object('turn', l.turn) end,
-            'grant', g.rule
-        ))
-    from unnest(
-        v_list.tool_ids, v_list.scores, v_list.needed_by, v_list.needs, v_list.turns,
-        v_list.word_places, v_list.word_scores, v_list.meaning_places
-    ) with ordinality l (
-        tool_id, score, needed_by, need, turn, word_place, word_score, meaning_place, place
-    )
-    join tool_rag.tool t on t.tool_id = l.tool_id
-    join tool_rag.server s on s.server_id = t.server_id
-    left join lateral (
-        select o.name || '/' || d.name as name
-        from tool_rag.tool d
-        join tool_rag.server o on o.server_id = d.server_id
-        where d.tool_id = l.needed_by
-    ) n on true
-    -- Which of the tool's texts is nearest.
-    left join lateral (
-        select
-            v.similarity,
-            case when v.kind = 'example' then v.source_id end as example_id,
-            (
-                select e.request from tool_rag.example e
-                where v.kind = 'example' and e.example_id = v.source_id
-            ) as example,
-            (
-                select y.words from tool_rag.synonym y
-                where v.kind = 'synonym' and y.synonym_id = v.source_id
-            ) as synonym
-        from (
-            select v.kind, v.source_id,
-                -(v.embedding operator(@extschema:vector@.<#>) v_vector) / nullif(
-                    r.full_vector_weight + r.short_vector_weight + r.name_vector_weight, 0
-                ) as similarity
-            from tool_rag.tool_vector v
-            cross join tool_rag.ranking_setting r
-            where v.model_id = 1 and v.tool_id = l.tool_id
-            order by 3 desc, v.kind, v.source_id
-            limit 1
-        ) v
-    ) b on true
-    cross join lateral (
-        select string_agg(q.word, ', ' order by q.word) as words,
-            jsonb_agg(q.word order by q.word) as list
-        from (
-            select q.word collate "C" as word
-            from unnest(v_query.lexeme_ids, v_query.words) q (lexeme_id, word)
-            join tool_rag.posting o on o.lexeme_id = q.lexeme_id and o.tool_id = l.tool_id
-            union
-            select q.word
-            from unnest(v_query.terms) q (word)
-            join tool_rag.example e on q.word = any(e.lexemes)
-            where e.example_id = b.example_id
-                and not exists (
-                    select
-                    from unnest(v_query.lexeme_ids) k (lexeme_id)
-                    join tool_rag.posting o on o.lexeme_id = k.lexeme_id
-                    join tool_rag.lexeme x on x.lexeme_id = k.lexeme_id
-                    where o.tool_id = l.tool_id and x.lexeme = q.word
-                )
-        ) q
-    ) w
-    -- The rows of role_tool decide once more, and name the rule.
-    join lateral (
-        select
-            format('allowed to %s by %s/%s', o.name, a.server_pattern, a.tool_pattern) as words,
-            jsonb_build_object(
-                'role', o.name, 'rule', a.server_pattern || '/' || a.tool_pattern,
-                'valid_until', nullif(a.valid_until, 'infinity')
-            ) as rule
-        from (
-            select min(h.grant_id) filter (where h.allow_until > statement_timestamp()) as grant_id
-            from tool_rag.role_tool h
-            where h.tool_id = l.tool_id and h.role_id = any(v_role_ids)
-            having max(h.allow_until) > statement_timestamp()
-                and max(h.deny_until) <= statement_timestamp()
-        ) h
-        join tool_rag.grant_rule a on a.grant_id = h.grant_id
-        join tool_rag.role o on o.role_id = a.role_id
-    ) g on true
-    where l.tool_id = any(v_kept)
-    order by l.place;
+    select row_number() over (order by h.sent_place, h.place)::int, h.server, h.name,
+        h.title, h.description, h.input_schema, h.is_action, h.relevance, h.score, h.tokens,
+        h.reason, h.explain
+    from tool_rag._explain_hits(
+        v_tool_ids, v_more.needed_by, v_more.needs, v_more.turns, v_more.sent_places,
+        v_best.scores, v_best.relevances, v_best.requests, v_best.word_places,
+        v_best.word_scores, v_best.meaning_places, v_kept, v_plan.texts, v_plan.kinds,
+        v_best.vectors, v_best.expansions, v_best.lexeme_ids, v_best.words,
+        v_best.word_requests, v_best.terms, v_best.term_requests, v_role_ids
+    ) h
+    order by 1;
 end
 $$;
 comment on function tool_rag.search_tools(
@@ -428,6 +323,10 @@ comment on function tool_rag.search_tools(
 'patterns; embedding: the built-in model''s vector of the query where the caller has it already; '
 'options: {"exact": true} scores every permitted tool; "rrf_k", "words_weight", '
 '"meaning_weight" and "score_weight" change the fusion, "needs_depth" how far dependencies are '
-'followed (0: not at all). conversation: its tools of the last three turns stay; token_budget: only '
-'what fits. Dependencies and tools in use come on top of k. reason and explain say why a tool is '
-'there.';
+'followed (0: not at all); "split" whether several requests in one are told apart, "anchor" which '
+'tools that it names go first, "context_weight" what earlier messages count; "keep_order" keeps '
+'tools that record_sent noted for the conversation in place. context: earlier messages of the user, '
+'oldest first, which count where the request says little; conversation: its tools of the last three '
+'turns stay; token_budget: only what fits; min_relevance: only tools that serve with that '
+'probability. Dependencies, tools in use and tools sent before come on top of k. reason and '
+'explain say why a tool is there.';

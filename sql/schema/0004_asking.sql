@@ -99,3 +99,18 @@ create index tool_use_tool_id_idx on tool_rag.tool_use (tool_id);
 comment on table tool_rag.tool_use is
 'Which tools a conversation used in which of its assistant turns; those of the last three stay in '
 'its shortlists.';
+
+create table tool_rag.tool_sent (
+    conversation text not null,
+    place int not null,
+    tool_id int not null,
+    sent_at timestamptz not null default now(),
+    constraint tool_sent_pkey primary key (conversation, tool_id),
+    constraint tool_sent_tool_id_fkey foreign key (tool_id)
+    references tool_rag.tool (tool_id) on delete cascade,
+    constraint tool_sent_conversation_check check (length(conversation) between 1 and 256)
+);
+create index tool_sent_tool_id_idx on tool_rag.tool_sent (tool_id);
+comment on table tool_rag.tool_sent is
+'Which tools a conversation''s model was given, in order. With the option "keep_order" a search '
+'keeps them in place, so that a prompt cache holds.';

@@ -207,6 +207,31 @@ CREATE FUNCTION tool_rag._expand_needs(p_tool_ids integer[], p_role_ids integer[
 
 COMMENT ON FUNCTION tool_rag._expand_needs(p_tool_ids integer[], p_role_ids integer[], p_server_ids integer[], p_depth integer) IS 'What tools need beyond themselves, down to a depth, as far as the caller may see it.';
 
+CREATE FUNCTION tool_rag._explain_hits(p_tool_ids integer[], p_needed_by integer[], p_needs text[], p_turns integer[], p_sent_places integer[], p_scores double precision[], p_relevances double precision[], p_requests integer[], p_word_places integer[], p_word_scores double precision[], p_meaning_places integer[], p_kept integer[], p_texts text[], p_kinds text[], p_vectors public.halfvec[], p_expansions text[], p_lexeme_ids integer[], p_words text[], p_word_requests integer[], p_terms text[], p_term_requests integer[], p_role_ids integer[]) RETURNS TABLE(place bigint, sent_place integer, server text, name text, title text, description text, input_schema jsonb, is_action boolean, relevance real, score real, tokens integer, reason text, explain jsonb)
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._explain_hits(p_tool_ids integer[], p_needed_by integer[], p_needs text[], p_turns integer[], p_sent_places integer[], p_scores double precision[], p_relevances double precision[], p_requests integer[], p_word_places integer[], p_word_scores double precision[], p_meaning_places integer[], p_kept integer[], p_texts text[], p_kinds text[], p_vectors public.halfvec[], p_expansions text[], p_lexeme_ids integer[], p_words text[], p_word_requests integer[], p_terms text[], p_term_requests integer[], p_role_ids integer[]) IS 'The rows of a shortlist, with the reasons why each tool is on it.';
+
+CREATE FUNCTION tool_rag._find_companions(p_tool_ids integer[], p_conversation text, p_role_ids integer[], p_server_ids integer[], p_options jsonb, OUT tool_ids integer[], OUT needed_by integer[], OUT needs text[], OUT turns integer[], OUT sent_places integer[]) RETURNS record
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._find_companions(p_tool_ids integer[], p_conversation text, p_role_ids integer[], p_server_ids integer[], p_options jsonb, OUT tool_ids integer[], OUT needed_by integer[], OUT needs text[], OUT turns integer[], OUT sent_places integer[]) IS 'What comes on top of the best tools: what they need, tools that the conversation uses with what they need, and with "keep_order" those it was sent. The other arrays begin with the best ones.';
+
+CREATE FUNCTION tool_rag._find_named(p_text text, p_tool_ids integer[], p_mode text) RETURNS integer[]
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._find_named(p_text text, p_tool_ids integer[], p_mode text) IS 'Which of some ranked tools a text names: by their whole identifier (exact), or by 60% of the words of more than three letters in names that have two, give or take a typo (words).';
+
 CREATE FUNCTION tool_rag._find_role(p_name text) RETURNS integer
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -337,6 +362,13 @@ CREATE FUNCTION tool_rag._matches(p_pattern text, p_name text) RETURNS boolean
 
 COMMENT ON FUNCTION tool_rag._matches(p_pattern text, p_name text) IS 'Whether a name fits a pattern in which "*" is any run of characters and all else itself.';
 
+CREATE FUNCTION tool_rag._merge_ranks(p_kinds text[], p_weights double precision[], p_requests integer[], p_tool_ids integer[], p_scores double precision[], p_relevances double precision[], p_named integer[], p_k integer, p_min_relevance double precision, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT requests integer[]) RETURNS record
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._merge_ranks(p_kinds text[], p_weights double precision[], p_requests integer[], p_tool_ids integer[], p_scores double precision[], p_relevances double precision[], p_named integer[], p_k integer, p_min_relevance double precision, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT requests integer[]) IS 'One list of several: that of the whole request, of its parts, and of earlier messages, each with a weight; the best of each part is kept, and tools that are named go first.';
+
 CREATE FUNCTION tool_rag._nearest_tools(p_server text, p_tool text, p_limit integer) RETURNS TABLE(name text, place bigint)
     LANGUAGE sql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -356,6 +388,13 @@ CREATE FUNCTION tool_rag._permitted(p_role_ids integer[], p_server_ids integer[]
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._permitted(p_role_ids integer[], p_server_ids integer[]) IS 'The tools that roles together may see now, of some servers (null: all), each with a grant: an allow of any role holds and a deny of none does. Without a SET clause so that it is inlined; every name in it is qualified or of pg_catalog.';
+
+CREATE FUNCTION tool_rag._plan_request(p_query text, p_context text[], p_options jsonb, OUT texts text[], OUT kinds text[], OUT weights double precision[]) RETURNS record
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._plan_request(p_query text, p_context text[], p_options jsonb, OUT texts text[], OUT kinds text[], OUT weights double precision[]) IS 'What a search ranks: the whole request, its parts where it has several, and the earlier messages, the latest first; each with its kind (whole, part or context) and a weight.';
 
 CREATE FUNCTION tool_rag._propose_by_vector(p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer) RETURNS integer[]
     LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -394,6 +433,26 @@ CREATE FUNCTION tool_rag._query_terms(p_text text) RETURNS text[]
 
 COMMENT ON FUNCTION tool_rag._query_terms(p_text text) IS 'The distinct lexemes of a text.';
 
+CREATE FUNCTION tool_rag._rank_plan(p_texts text[], p_kinds text[], p_weights double precision[], p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_k integer, p_min_relevance double precision, p_options jsonb, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT requests integer[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT vectors public.halfvec[], OUT expansions text[], OUT lexeme_ids integer[], OUT words text[], OUT word_requests integer[], OUT terms text[], OUT term_requests integer[]) RETURNS record
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._rank_plan(p_texts text[], p_kinds text[], p_weights double precision[], p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_k integer, p_min_relevance double precision, p_options jsonb, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT requests integer[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT vectors public.halfvec[], OUT expansions text[], OUT lexeme_ids integer[], OUT words text[], OUT word_requests integer[], OUT terms text[], OUT term_requests integer[]) IS 'The k best tools for the texts of a plan, and by which text each is there; and the lexemes and vectors of all texts, to explain it by.';
+
+CREATE FUNCTION tool_rag._rank_request(p_text text, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer, p_options jsonb, OUT lexeme_ids integer[], OUT words text[], OUT terms text[], OUT expansion text, OUT vector public.halfvec, OUT word_count integer, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT similarity double precision) RETURNS record
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._rank_request(p_text text, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer, p_options jsonb, OUT lexeme_ids integer[], OUT words text[], OUT terms text[], OUT expansion text, OUT vector public.halfvec, OUT word_count integer, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT similarity double precision) IS 'The permitted tools that serve one text best, by both arms: in order, with fused scores, relevance and what each arm said; and the text''s lexemes and vector. Everything is null where nothing is permitted or nothing ranks.';
+
 CREATE FUNCTION tool_rag._rank_vectors(p_embedding public.halfvec, p_model_id integer, p_tool_ids integer[], p_limit integer) RETURNS TABLE(tool_id integer, score double precision)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -421,7 +480,7 @@ CREATE FUNCTION tool_rag._rank_words(p_lexeme_ids integer[], p_weights double pr
 
 COMMENT ON FUNCTION tool_rag._rank_words(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_terms text[], p_term_weights double precision[], p_base double precision, p_slope double precision, p_tool_ids integer[], p_limit integer) IS 'The word arm over given tools: BM25 of the tool or its best example, exact.';
 
-CREATE FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT weights double precision[], OUT frequencies integer[], OUT words text[], OUT terms text[], OUT term_weights double precision[], OUT expansion text, OUT base double precision, OUT slope double precision) RETURNS record
+CREATE FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT weights double precision[], OUT frequencies integer[], OUT words text[], OUT terms text[], OUT term_weights double precision[], OUT expansion text, OUT base double precision, OUT slope double precision, OUT word_count integer) RETURNS record
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_hashjoin TO 'off'
@@ -430,7 +489,7 @@ CREATE FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT
     SET enable_bitmapscan TO 'on'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT weights double precision[], OUT frequencies integer[], OUT words text[], OUT terms text[], OUT term_weights double precision[], OUT expansion text, OUT base double precision, OUT slope double precision) IS 'The request''s lexemes that stand in any tool, rarest first: their ids, BM25 idf, numbers of tools and words; all its lexemes with their idf; what synonyms of its terms add, whose lexemes count half; and the two constants of BM25''s length normalisation.';
+COMMENT ON FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT weights double precision[], OUT frequencies integer[], OUT words text[], OUT terms text[], OUT term_weights double precision[], OUT expansion text, OUT base double precision, OUT slope double precision, OUT word_count integer) IS 'The request''s lexemes that stand in any tool, rarest first: their ids, BM25 idf, numbers of tools and words; all its lexemes with their idf; what synonyms of its terms add, whose lexemes count half; the two constants of BM25''s length normalisation; and how many words the request has.';
 
 CREATE FUNCTION tool_rag._read_tools(p_tools jsonb) RETURNS TABLE("position" bigint, name text, title text, description text, input_schema jsonb, output_schema jsonb, annotations jsonb, is_action boolean, identity_parameters text[], content_hash bytea)
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -446,6 +505,12 @@ CREATE FUNCTION tool_rag._refresh_access(p_role_ids integer[], p_tool_ids intege
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._refresh_access(p_role_ids integer[], p_tool_ids integer[]) IS 'Makes role_tool equal to the rules for some roles and tools (null: all).';
+
+CREATE FUNCTION tool_rag._relevance(p_similarity double precision, p_word_score double precision, p_lexeme_count integer, p_sameness double precision, p_document_count integer) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ((1)::double precision / ((1)::double precision + exp((- GREATEST(('-30'::integer)::double precision, LEAST((30)::double precision, (((((('-0.90'::numeric)::double precision + ((8.39)::double precision * COALESCE(p_similarity, (0)::double precision))) + (((4.01)::double precision * COALESCE(p_word_score, (0)::double precision)) / (ln(((1)::numeric + (((p_document_count)::numeric + 0.5) / 0.5))))::double precision)) - ((0.361)::double precision * sqrt((p_lexeme_count)::double precision))) - ((8.38)::double precision * COALESCE(p_sameness, (0)::double precision))) - ((0.672)::double precision * ln((GREATEST(30, LEAST(10000, p_document_count)))::double precision)))))))));
+
+COMMENT ON FUNCTION tool_rag._relevance(p_similarity double precision, p_word_score double precision, p_lexeme_count integer, p_sameness double precision, p_document_count integer) IS 'How likely it is, from 0 to 1, that a tool serves a request, if half of all requests are served by some tool: of the similarity, the BM25 score, how many of the request''s lexemes stand in any tool, its similarity to tools in general, and the size of the catalogue.';
 
 CREATE FUNCTION tool_rag._restore_marks(p_text text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -470,12 +535,27 @@ CREATE FUNCTION tool_rag._rules_on(p_role_id integer, p_server text, p_tool text
 
 COMMENT ON FUNCTION tool_rag._rules_on(p_role_id integer, p_server text, p_tool text) IS 'The rules of a role and its ancestors that fit a tool.';
 
+CREATE FUNCTION tool_rag._split_request(p_text text) RETURNS text[]
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
+    AS $_$ ... $_$;
+
+COMMENT ON FUNCTION tool_rag._split_request(p_text text) IS 'The requests that a text makes: cut at semicolons, lines, numbered items and words such as "also", "as well as" and "and then", never inside quotations, code, addresses or brackets; one where it makes one.';
+
 CREATE FUNCTION tool_rag._tool_fields(p_name text, p_title text, p_description text, p_input_schema jsonb, p_server text) RETURNS TABLE(field text, content text)
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$ ... $_$;
 
 COMMENT ON FUNCTION tool_rag._tool_fields(p_name text, p_title text, p_description text, p_input_schema jsonb, p_server text) IS 'The texts of a tool by which it is found, by field, each at most 50,000 characters (a tsvector holds no more than 1 MB).';
+
+CREATE FUNCTION tool_rag._tool_in_general() RETURNS public.halfvec
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._tool_in_general() IS 'The mean vector of the tools of four public sets, by the built-in model: what a request resembles in it, it resembles in any tool.';
 
 CREATE FUNCTION tool_rag._trigrams(p_text text) RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -491,6 +571,13 @@ CREATE FUNCTION tool_rag._unindex_lexemes(p_tool_ids integer[]) RETURNS void
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._unindex_lexemes(p_tool_ids integer[]) IS 'Takes the postings and lengths of tools away, also from the statistics.';
+
+CREATE FUNCTION tool_rag._within_one_edit(p_left text, p_right text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._within_one_edit(p_left text, p_right text) IS 'Whether two words are the same but for one letter, where both have five or more.';
 
 CREATE FUNCTION tool_rag._word_pieces(p_word text) RETURNS text[]
     LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
@@ -572,6 +659,20 @@ CREATE FUNCTION tool_rag.explain_access(role text, server text, tool text) RETUR
 
 COMMENT ON FUNCTION tool_rag.explain_access(role text, server text, tool text) IS 'Why a role may or may not see a tool: the verdict, and beside it every rule of the role and its parents that fits the tool, denies first. For admins: it tells what exists.';
 
+CREATE FUNCTION tool_rag.explain_missing(query text, server text, tool text, roles text[] DEFAULT NULL::text[], k integer DEFAULT 8, context text[] DEFAULT '{}'::text[], conversation text DEFAULT NULL::text, servers text[] DEFAULT NULL::text[], token_budget integer DEFAULT NULL::integer, min_relevance double precision DEFAULT NULL::double precision, options jsonb DEFAULT '{}'::jsonb) RETURNS TABLE(outcome text, rank integer, relevance real, reason text, detail jsonb)
+    LANGUAGE plpgsql STABLE ROWS 1 PARALLEL RESTRICTED
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.explain_missing(query text, server text, tool text, roles text[], k integer, context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb) IS 'Why a search, with the same arguments, does not return a tool: crowded_out (by better ones), below_cut_off, over_budget, other_server or not_permitted, which also stands for a tool that does not exist; or listed. It tells no more than the roles may know; explain_access tells an admin which rule decides.';
+
+CREATE FUNCTION tool_rag.forget_conversations(before timestamp with time zone, conversation text DEFAULT NULL::text) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.forget_conversations(before timestamp with time zone, conversation text) IS 'Removes what is known of conversations that were silent since a time (of all, or of one); returns how many.';
+
 CREATE FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text DEFAULT '*'::text, effect text DEFAULT 'allow'::text, valid_until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -635,6 +736,13 @@ CREATE FUNCTION tool_rag.permitted_tools(roles text[] DEFAULT NULL::text[]) RETU
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.permitted_tools(roles text[]) IS 'Every tool that roles may see now; with null the session''s own roles.';
+
+CREATE FUNCTION tool_rag.record_sent(conversation text, tools text[]) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.record_sent(conversation text, tools text[]) IS 'Notes which tools (''SERVER/TOOL'', in order) a conversation''s model was given; those that are new come after the earlier ones. Returns how many are new.';
 
 CREATE FUNCTION tool_rag.record_use(conversation text, turn integer, server text, tool text) RETURNS void
     LANGUAGE plpgsql
@@ -703,7 +811,14 @@ CREATE FUNCTION tool_rag.search_tools(query text, roles text[] DEFAULT NULL::tex
     SET enable_bitmapscan TO 'off'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer, embedding public.vector, context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb) IS 'The tools that serve a request, best first, among those that the caller''s roles may see (null: the roles of the setting tool_rag.roles). k: how many; servers: only of servers that fit these patterns; embedding: the built-in model''s vector of the query where the caller has it already; options: {"exact": true} scores every permitted tool; "rrf_k", "words_weight", "meaning_weight" and "score_weight" change the fusion, "needs_depth" how far dependencies are followed (0: not at all). conversation: its tools of the last three turns stay; token_budget: only what fits. Dependencies and tools in use come on top of k. reason and explain say why a tool is there.';
+COMMENT ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer, embedding public.vector, context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb) IS 'The tools that serve a request, best first, among those that the caller''s roles may see (null: the roles of the setting tool_rag.roles). k: how many; servers: only of servers that fit these patterns; embedding: the built-in model''s vector of the query where the caller has it already; options: {"exact": true} scores every permitted tool; "rrf_k", "words_weight", "meaning_weight" and "score_weight" change the fusion, "needs_depth" how far dependencies are followed (0: not at all); "split" whether several requests in one are told apart, "anchor" which tools that it names go first, "context_weight" what earlier messages count; "keep_order" keeps tools that record_sent noted for the conversation in place. context: earlier messages of the user, oldest first, which count where the request says little; conversation: its tools of the last three turns stay; token_budget: only what fits; min_relevance: only tools that serve with that probability. Dependencies, tools in use and tools sent before come on top of k. reason and explain say why a tool is there.';
+
+CREATE FUNCTION tool_rag.search_tools_batch(queries text[], roles text[] DEFAULT NULL::text[], limits integer[] DEFAULT NULL::integer[], context text[] DEFAULT '{}'::text[], conversation text DEFAULT NULL::text, servers text[] DEFAULT NULL::text[], token_budget integer DEFAULT NULL::integer, min_relevance double precision DEFAULT NULL::double precision, options jsonb DEFAULT '{}'::jsonb) RETURNS TABLE(query_number integer, rank integer, server text, name text, title text, description text, input_schema jsonb, is_action boolean, relevance real, score real, tokens integer, reason text, explain jsonb)
+    LANGUAGE plpgsql STABLE ROWS 20 PARALLEL RESTRICTED
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.search_tools_batch(queries text[], roles text[], limits integer[], context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb) IS 'Several searches in one statement, in order: query_number counts from 1. limits: k for each of them; the other arguments hold for all.';
 
 CREATE FUNCTION tool_rag.unknown_roles(names text[]) RETURNS TABLE(name text)
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -711,6 +826,13 @@ CREATE FUNCTION tool_rag.unknown_roles(names text[]) RETURNS TABLE(name text)
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.unknown_roles(names text[]) IS 'Those of some names that no role has. A search takes them for roles that see nothing.';
+
+CREATE FUNCTION tool_rag.unmatched_words(query text, roles text[] DEFAULT NULL::text[], servers text[] DEFAULT NULL::text[]) RETURNS text[]
+    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.unmatched_words(query text, roles text[], servers text[]) IS 'Words of a request that stand in no tool that the caller may see: candidates for synonyms. Words that only other tools have are among them, so that nothing is told of these.';
 
 CREATE FUNCTION tool_rag.upsert_tools(payload jsonb) RETURNS TABLE(server text, added integer, changed integer, unchanged integer, removed integer)
     LANGUAGE plpgsql
@@ -1028,6 +1150,16 @@ COMMENT ON COLUMN tool_rag.tool.content_hash IS 'SHA-256 over everything a serve
 
 COMMENT ON COLUMN tool_rag.tool.token_count IS 'Estimated tokens of the definition as a model receives it (docs/design.md states the error); set by trigger.';
 
+CREATE TABLE tool_rag.tool_sent (
+    conversation text NOT NULL,
+    place integer NOT NULL,
+    tool_id integer NOT NULL,
+    sent_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT tool_sent_conversation_check CHECK (((length(conversation) >= 1) AND (length(conversation) <= 256)))
+);
+
+COMMENT ON TABLE tool_rag.tool_sent IS 'Which tools a conversation''s model was given, in order. With the option "keep_order" a search keeps them in place, so that a prompt cache holds.';
+
 ALTER TABLE tool_rag.tool ALTER COLUMN tool_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME tool_rag.tool_tool_id_seq
     START WITH 1
@@ -1137,6 +1269,9 @@ ALTER TABLE ONLY tool_rag.synonym
 ALTER TABLE ONLY tool_rag.tool
     ADD CONSTRAINT tool_pkey PRIMARY KEY (tool_id);
 
+ALTER TABLE ONLY tool_rag.tool_sent
+    ADD CONSTRAINT tool_sent_pkey PRIMARY KEY (conversation, tool_id);
+
 ALTER TABLE ONLY tool_rag.tool
     ADD CONSTRAINT tool_server_id_name_key UNIQUE (server_id, name);
 
@@ -1156,6 +1291,8 @@ CREATE INDEX role_parent_parent_id_idx ON tool_rag.role_parent USING btree (pare
 CREATE INDEX role_tool_role_id_idx ON tool_rag.role_tool USING btree (role_id, tool_id) INCLUDE (server_id, grant_id, allow_until, deny_until);
 
 CREATE INDEX synonym_term_lexemes_idx ON tool_rag.synonym USING gin (term_lexemes) WHERE (term IS NOT NULL);
+
+CREATE INDEX tool_sent_tool_id_idx ON tool_rag.tool_sent USING btree (tool_id);
 
 CREATE INDEX tool_use_tool_id_idx ON tool_rag.tool_use USING btree (tool_id);
 
@@ -1276,6 +1413,9 @@ ALTER TABLE ONLY tool_rag.role_tool
 ALTER TABLE ONLY tool_rag.synonym
     ADD CONSTRAINT synonym_tool_id_fkey FOREIGN KEY (tool_id) REFERENCES tool_rag.tool(tool_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY tool_rag.tool_sent
+    ADD CONSTRAINT tool_sent_tool_id_fkey FOREIGN KEY (tool_id) REFERENCES tool_rag.tool(tool_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY tool_rag.tool
     ADD CONSTRAINT tool_server_id_fkey FOREIGN KEY (server_id) REFERENCES tool_rag.server(server_id) ON DELETE CASCADE;
 
@@ -1342,6 +1482,12 @@ REVOKE ALL ON FUNCTION tool_rag._expand_access(p_role_ids integer[], p_tool_ids 
 
 REVOKE ALL ON FUNCTION tool_rag._expand_needs(p_tool_ids integer[], p_role_ids integer[], p_server_ids integer[], p_depth integer) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._explain_hits(p_tool_ids integer[], p_needed_by integer[], p_needs text[], p_turns integer[], p_sent_places integer[], p_scores double precision[], p_relevances double precision[], p_requests integer[], p_word_places integer[], p_word_scores double precision[], p_meaning_places integer[], p_kept integer[], p_texts text[], p_kinds text[], p_vectors public.halfvec[], p_expansions text[], p_lexeme_ids integer[], p_words text[], p_word_requests integer[], p_terms text[], p_term_requests integer[], p_role_ids integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._find_companions(p_tool_ids integer[], p_conversation text, p_role_ids integer[], p_server_ids integer[], p_options jsonb, OUT tool_ids integer[], OUT needed_by integer[], OUT needs text[], OUT turns integer[], OUT sent_places integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._find_named(p_text text, p_tool_ids integer[], p_mode text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._find_role(p_name text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._find_tool(p_server text, p_tool text) FROM PUBLIC;
@@ -1378,11 +1524,15 @@ REVOKE ALL ON FUNCTION tool_rag._match_tools(p_server_patterns text[], p_tool_pa
 
 REVOKE ALL ON FUNCTION tool_rag._matches(p_pattern text, p_name text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._merge_ranks(p_kinds text[], p_weights double precision[], p_requests integer[], p_tool_ids integer[], p_scores double precision[], p_relevances double precision[], p_named integer[], p_k integer, p_min_relevance double precision, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT requests integer[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._nearest_tools(p_server text, p_tool text, p_limit integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._needs(p_tool_ids integer[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._permitted(p_role_ids integer[], p_server_ids integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._plan_request(p_query text, p_context text[], p_options jsonb, OUT texts text[], OUT kinds text[], OUT weights double precision[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._propose_by_vector(p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer) FROM PUBLIC;
 
@@ -1390,15 +1540,21 @@ REVOKE ALL ON FUNCTION tool_rag._propose_by_words(p_lexeme_ids integer[], p_weig
 
 REVOKE ALL ON FUNCTION tool_rag._query_terms(p_text text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._rank_plan(p_texts text[], p_kinds text[], p_weights double precision[], p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_k integer, p_min_relevance double precision, p_options jsonb, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT requests integer[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT vectors public.halfvec[], OUT expansions text[], OUT lexeme_ids integer[], OUT words text[], OUT word_requests integer[], OUT terms text[], OUT term_requests integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._rank_request(p_text text, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer, p_options jsonb, OUT lexeme_ids integer[], OUT words text[], OUT terms text[], OUT expansion text, OUT vector public.halfvec, OUT word_count integer, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT similarity double precision) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._rank_vectors(p_embedding public.halfvec, p_model_id integer, p_tool_ids integer[], p_limit integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._rank_words(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_terms text[], p_term_weights double precision[], p_base double precision, p_slope double precision, p_tool_ids integer[], p_limit integer) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT weights double precision[], OUT frequencies integer[], OUT words text[], OUT terms text[], OUT term_weights double precision[], OUT expansion text, OUT base double precision, OUT slope double precision) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT weights double precision[], OUT frequencies integer[], OUT words text[], OUT terms text[], OUT term_weights double precision[], OUT expansion text, OUT base double precision, OUT slope double precision, OUT word_count integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._read_tools(p_tools jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._refresh_access(p_role_ids integer[], p_tool_ids integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._relevance(p_similarity double precision, p_word_score double precision, p_lexeme_count integer, p_sameness double precision, p_document_count integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._restore_marks(p_text text) FROM PUBLIC;
 
@@ -1406,11 +1562,17 @@ REVOKE ALL ON FUNCTION tool_rag._role_ids(p_roles text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._rules_on(p_role_id integer, p_server text, p_tool text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._split_request(p_text text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._tool_fields(p_name text, p_title text, p_description text, p_input_schema jsonb, p_server text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._tool_in_general() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._trigrams(p_text text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._unindex_lexemes(p_tool_ids integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._within_one_edit(p_left text, p_right text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._word_pieces(p_word text) FROM PUBLIC;
 
@@ -1432,6 +1594,10 @@ REVOKE ALL ON FUNCTION tool_rag.embed(text text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.explain_access(role text, server text, tool text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag.explain_missing(query text, server text, tool text, roles text[], k integer, context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.forget_conversations(before timestamp with time zone, conversation text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.list_dependencies() FROM PUBLIC;
@@ -1449,6 +1615,8 @@ REVOKE ALL ON FUNCTION tool_rag.list_tool_access(server text, tool text) FROM PU
 REVOKE ALL ON FUNCTION tool_rag.list_tools() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.permitted_tools(roles text[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.record_sent(conversation text, tools text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.record_use(conversation text, turn integer, server text, tool text) FROM PUBLIC;
 
@@ -1468,7 +1636,11 @@ REVOKE ALL ON FUNCTION tool_rag.revoke_tools(role text, server_pattern text, too
 
 REVOKE ALL ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer, embedding public.vector, context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag.search_tools_batch(queries text[], roles text[], limits integer[], context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag.unknown_roles(names text[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.unmatched_words(query text, roles text[], servers text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.upsert_tools(payload jsonb) FROM PUBLIC;
 

@@ -87,7 +87,7 @@ def test_every_column_says_what_it_should(connection: Connection) -> None:
 NO_NUMBERS: tuple[Any, ...] = ("abc", "5", True, None, [], {}, -0.1, 1000.5, 10**400)
 WRONG_OPTIONS: list[tuple[dict[str, Any], str, str, str]] = [
     ({"options": {name: value}}, "22023", f"options.{name} is not a number from 0 to 1000", "")
-    for name in ("rrf_k", "words_weight", "meaning_weight", "score_weight")
+    for name in ("rrf_k", "words_weight", "meaning_weight", "score_weight", "context_weight")
     for value in NO_NUMBERS
 ]
 ERRORS: list[tuple[dict[str, Any], str, str, str]] = [
@@ -101,7 +101,7 @@ ERRORS: list[tuple[dict[str, Any], str, str, str]] = [
     ({"k": 1001}, "22023", "k is 1001 instead of 1 to 1000", "number of tools"),
     ({"k": 2**31 - 1}, "22023", "k is 2147483647 instead", "number of tools"),
     ({"k": None}, "22023", "k is null instead of 1 to 1000", "number of tools"),
-    ({"options": {"depth": 5}}, "22023", 'options has no "depth"', "It takes exact"),
+    ({"options": {"depth": 5}}, "22023", 'options has no "depth"', "It takes anchor, exact"),
     ({"options": {"exact": True, "Exact": 1}}, "22023", 'options has no "Exact"', "It takes"),
     ({"options": {"exact": "true"}}, "22023", "options.exact is not true or false", ""),
     ({"options": {"exact": 1}}, "22023", "options.exact is not true or false", ""),
@@ -113,9 +113,12 @@ ERRORS: list[tuple[dict[str, Any], str, str, str]] = [
     ({"embedding": "[1,2]"}, "22000", "the embedding has 2 dimensions", "Leave it out"),
     ({"embedding": str([1.0] * 384)}, "22000", "the embedding has 384 dimensions", "Leave it out"),
     ({"embedding": str([0.0] * 256)}, "22000", "the embedding has no direction", "Leave it out"),
-    ({"context": ["before"]}, "0A000", "not built yet", "Leave them out"),
     ({"token_budget": 0}, "22023", "token_budget is 0 instead of at least 1", "Leave it out"),
-    ({"min_relevance": "0.5"}, "0A000", "not built yet", "Leave them out"),
+    ({"min_relevance": -0.1}, "22023", "min_relevance is -0.1 instead of 0 to 1", "Leave it out"),
+    ({"min_relevance": "1.5"}, "22023", "min_relevance is 1.5 instead of 0 to 1", "Leave it out"),
+    ({"min_relevance": "NaN"}, "22023", "min_relevance is NaN instead of 0 to 1", "Leave it out"),
+    ({"options": {"split": "yes"}}, "22023", "options.split is not true or false", "for example"),
+    ({"options": {"anchor": "all"}}, "22023", 'options.anchor is not "exact", "words"', "go first"),
 ]
 
 
@@ -310,7 +313,7 @@ def test_without_a_vector_words_rank_alone(shop: Connection) -> None:
     for hit in hits:
         assert "meaning" not in hit["explain"]
         assert hit["explain"]["words"]["rank"] == hit["rank"]
-        assert hit["relevance"] == 0
+        assert 0 < hit["relevance"] < 1
 
 
 @pytest.mark.parametrize("request_text", ["\U0001f996\U0001f996", "\u200b", "\U00012345", "\x01"])
@@ -474,10 +477,11 @@ def test_the_reason_names_words_meaning_and_rule(shop: Connection) -> None:
     hit = search(shop, "Orders of customers, LISTED!", k=1)[0]
     assert hit["name"] == "list_orders"
     assert hit["explain"]["words"]["matched"] == ["customers", "listed", "orders"]
-    assert hit["explain"]["meaning"]["score"] == pytest.approx(hit["relevance"], abs=1e-4)
+    similarity = hit["explain"]["meaning"]["score"]
+    assert 0 < similarity < 1
     assert hit["explain"]["grant"] == {"role": "all", "rule": "*/*"}
     assert hit["reason"] == (
-        f"words: customers, listed, orders; meaning: {hit['relevance']:.2f}; allowed to all by */*"
+        f"words: customers, listed, orders; meaning: {similarity:.2f}; allowed to all by */*"
     )
 
 
