@@ -41,7 +41,7 @@ COMMANDS = {
     "tools": "tools",
     "synonyms": "wording",
     "examples": "wording",
-    "deps": "wording",
+    "deps": "deps",
     "roles": "access",
     "grant": "access",
     "revoke": "access",

@@ -161,6 +161,49 @@ def _print_definition(tool: ToolDefinition) -> None:
 
 
 @tools.command(
+    "resolve",
+    help="Tell which tool a misspelt name means, among those that the roles may use.",
+    epilog="Example: tool-rag tools resolve createPullReqest --role developer",
+)
+def resolve(
+    ctx: typer.Context,
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="What was called: TOOL or SERVER/TOOL.")
+    ],
+    role: Annotated[
+        list[str] | None, typer.Option(help="Who calls; repeat it for several roles.")
+    ] = None,
+    server: Annotated[
+        list[str] | None,
+        typer.Option(help="Only tools of this server; a pattern ('git*'), repeatable."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Resolve one name."""
+    from tool_rag_pg.retriever import ToolRetriever
+
+    with connect(ctx) as connection:
+        retriever = ToolRetriever(connection)
+        found = retriever.resolve_tool(name, roles=role or None, servers=server or None)
+        unknown = retriever.unknown_roles(role or [])
+    if as_json:
+        print_json([asdict(tool) for tool in found])
+    elif found:
+        print_table(
+            ["outcome", "tool", "similarity"],
+            [
+                (tool.outcome, f"{tool.server}/{tool.name}", f"{tool.similarity:.2f}")
+                for tool in found
+            ],
+        )
+    for each in unknown:
+        note(f"The role {each!r} does not exist. Create it: tool-rag roles add {each}")
+    if not found:
+        who = join(role) if role else "a caller without a role"
+        note(f"No tool that {who} may use is called anything like {name!r}.")
+
+
+@tools.command(
     "remove",
     help="Remove a server with all its tools; rules that name it stay.",
     epilog="Example: tool-rag tools remove github",

@@ -1,20 +1,20 @@
-"""`tool-rag synonyms`, `examples` and `deps`: how people ask, and what tools need."""
+"""`tool-rag synonyms` and `examples`: how people ask."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from tool_rag_pg.cli._context import connect
 from tool_rag_pg.cli._names import split_name
 from tool_rag_pg.cli._output import note, print_json, print_json_lines, print_table
+from tool_rag_pg.cli._wording import FileArgument, JsonOption, ToolArgument, added, import_file
 from tool_rag_pg.errors import InvalidArgument, ToolRagError
 
 if TYPE_CHECKING:
-    from tool_rag_pg._wording_files import StoredLines
     from tool_rag_pg.retriever import ToolRetriever
 
 __all__ = ["app"]
@@ -22,25 +22,18 @@ __all__ = ["app"]
 app = typer.Typer()
 synonyms = typer.Typer(no_args_is_help=True, help="Manage the words by which people mean tools.")
 examples = typer.Typer(no_args_is_help=True, help="Manage requests that tools serve.")
-deps = typer.Typer(no_args_is_help=True, help="Manage which tools need which others.")
 app.add_typer(
     synonyms, name="synonyms", epilog="Example: tool-rag synonyms import domain_synonyms.json"
 )
 app.add_typer(examples, name="examples", epilog="Example: tool-rag examples import examples.jsonl")
-app.add_typer(deps, name="deps", epilog="Example: tool-rag deps import dependencies.json")
 
 Origin = Literal["human", "generated", "feedback"]
 
-ToolArgument = Annotated[str, typer.Argument(metavar="SERVER/TOOL", help="Which tool.")]
 SomeToolArgument = Annotated[
     str | None, typer.Argument(metavar="[SERVER/TOOL]", help="Only those of this tool.")
 ]
-FileArgument = Annotated[
-    str, typer.Argument(metavar="FILE", help='A file, or "-" for standard input.')
-]
 TermOption = Annotated[str | None, typer.Option(help="A term of any request, instead of a tool.")]
 AllOption = Annotated[bool, typer.Option("--all", help="Remove all that it has.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 OriginOption = Annotated[
     Origin | None, typer.Option(help="Only those of this origin: human, generated or feedback.")
 ]
@@ -72,7 +65,7 @@ def add_synonym(
     server, tool = (None, None) if name is None else split_name(name)
     with connect(ctx) as connection:
         new = ToolRetriever(connection).add_synonym(words, server, tool, term)
-    note(f"{name or term}: {words!r} {_added(new)}.")
+    note(f"{name or term}: {words!r} {added(new)}.")
 
 
 @synonyms.command(
@@ -140,7 +133,7 @@ def import_synonyms(ctx: typer.Context, file: FileArgument, as_json: JsonOption 
     from tool_rag_pg._wording_files import read_synonyms, store_synonyms
 
     lines = read_synonyms(file)
-    _import(ctx, file, "synonym", lambda r: store_synonyms(r, lines), as_json=as_json)
+    import_file(ctx, file, "synonym", lambda r: store_synonyms(r, lines), as_json=as_json)
 
 
 @synonyms.command(
@@ -177,7 +170,7 @@ def add_example(
     server, name = split_name(tool)
     with connect(ctx) as connection:
         new = ToolRetriever(connection).add_example(server, name, request, origin)
-    note(f"{tool}: {request!r} {_added(new)}.")
+    note(f"{tool}: {request!r} {added(new)}.")
 
 
 @examples.command(
@@ -215,22 +208,40 @@ def list_examples(
 )
 def remove_example(
     ctx: typer.Context,
-    tool: ToolArgument,
+    tool: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SERVER/TOOL]", help="Which tool; without one, with --all and --origin, all."
+        ),
+    ] = None,
     request: Annotated[
         str | None, typer.Argument(metavar="[REQUEST]", help="The request as added.")
     ] = None,
     all_: AllOption = False,
+    origin: OriginOption = None,
 ) -> None:
     """Remove examples."""
     from tool_rag_pg.retriever import ToolRetriever
 
     _check_all(request, all_=all_)
-    server, name = split_name(tool)
+    if tool is None and origin is None:
+        raise InvalidArgument(
+            "the tool is missing",
+            hint="write: SERVER/TOOL --all, or for those of all tools: --all --origin generated",
+        )
     with connect(ctx) as connection:
         retriever = ToolRetriever(connection)
+        if tool is None:
+            rows = retriever.list_examples(origin=origin)
+            for server, name in sorted({(row.server, row.tool) for row in rows}):
+                retriever.remove_example(server, name, None, origin)
+            note(f"{len(rows):,} {origin} {'example' if len(rows) == 1 else 'examples'} removed.")
+            return
+        server, name = split_name(tool)
         _known(retriever, tool)
-        gone = retriever.remove_example(server, name, request)
-    _report_removed(gone, tool, request, see=f"tool-rag examples list {tool}")
+        gone = retriever.remove_example(server, name, request, origin)
+    of_origin = "" if origin is None else f" --origin {origin}"
+    _report_removed(gone, tool, request, see=f"tool-rag examples list {tool}{of_origin}")
 
 
 @examples.command(
@@ -255,7 +266,7 @@ def import_examples(
     lines = read_examples(file)
     if not_in is not None:
         refuse_known_requests(lines, not_in)
-    _import(ctx, file, "example", lambda r: store_examples(r, lines), as_json=as_json)
+    import_file(ctx, file, "example", lambda r: store_examples(r, lines), as_json=as_json)
 
 
 @examples.command(
@@ -271,100 +282,6 @@ def export_examples(ctx: typer.Context, origin: OriginOption = None) -> None:
     with connect(ctx) as connection:
         rows = ToolRetriever(connection).list_examples(origin=origin)
     print_json_lines(as_example(row) for row in rows)
-
-
-NeedsArgument = Annotated[
-    str, typer.Argument(metavar="NEEDS", help="The tool that it needs, as SERVER/TOOL.")
-]
-
-
-@deps.command(
-    "add",
-    help="Note that a tool needs another one, so that a search returns both.",
-    epilog="Example: tool-rag deps add shop/refund shop/list_charges 'gives the id of the charge'",
-)
-def add_dependency(
-    ctx: typer.Context,
-    tool: ToolArgument,
-    needs: NeedsArgument,
-    reason: Annotated[str, typer.Argument(metavar="REASON", help="What for; results repeat it.")],
-) -> None:
-    """Add one dependency."""
-    from tool_rag_pg.retriever import ToolRetriever
-
-    with connect(ctx) as connection:
-        new = ToolRetriever(connection).add_dependency(
-            *split_name(tool), *split_name(needs), reason
-        )
-    note(f"{tool} needs {needs}: {_added(new)}.")
-
-
-@deps.command(
-    "list",
-    help="List which tools need which others, and what for.",
-    epilog="Example: tool-rag deps list --json",
-)
-def list_dependencies(ctx: typer.Context, as_json: JsonOption = False) -> None:
-    """List dependencies."""
-    from tool_rag_pg.retriever import ToolRetriever
-
-    with connect(ctx) as connection:
-        rows = ToolRetriever(connection).list_dependencies()
-    if as_json:
-        print_json([asdict(row) for row in rows])
-    elif rows:
-        print_table(
-            ["tool", "needs", "reason"],
-            [(f"{r.server}/{r.tool}", f"{r.needs_server}/{r.needs_tool}", r.reason) for r in rows],
-        )
-    if not rows:
-        note("There is no dependency. Add one: tool-rag deps add SERVER/TOOL SERVER/TOOL 'reason'")
-
-
-@deps.command(
-    "remove",
-    help="Note that a tool no longer needs another one.",
-    epilog="Example: tool-rag deps remove shop/refund shop/list_charges",
-)
-def remove_dependency(ctx: typer.Context, tool: ToolArgument, needs: NeedsArgument) -> None:
-    """Remove one dependency."""
-    from tool_rag_pg.retriever import ToolRetriever
-
-    with connect(ctx) as connection:
-        gone = ToolRetriever(connection).remove_dependency(*split_name(tool), *split_name(needs))
-    if not gone:
-        raise ToolRagError(f"{tool} does not need {needs}", hint="see: tool-rag deps list")
-    note(f"{tool} no longer needs {needs}.")
-
-
-@deps.command(
-    "import",
-    help="Add all dependencies of a JSON file, or none of them where one can't be.",
-    epilog="Example: tool-rag deps import dependencies.json",
-)
-def import_dependencies(
-    ctx: typer.Context, file: FileArgument, as_json: JsonOption = False
-) -> None:
-    """Import dependencies."""
-    from tool_rag_pg._wording_files import read_dependencies, store_dependencies
-
-    lines = read_dependencies(file)
-    _import(ctx, file, "dependency", lambda r: store_dependencies(r, lines), as_json=as_json)
-
-
-@deps.command(
-    "export",
-    help="Print all dependencies in the format that import reads.",
-    epilog="Example: tool-rag deps export > dependencies.json",
-)
-def export_dependencies(ctx: typer.Context) -> None:
-    """Export dependencies."""
-    from tool_rag_pg._wording_files import as_dependencies
-    from tool_rag_pg.retriever import ToolRetriever
-
-    with connect(ctx) as connection:
-        rows = ToolRetriever(connection).list_dependencies()
-    print_json(as_dependencies(rows))
 
 
 def _target(values: Sequence[str], term: str | None) -> tuple[str | None, str | None]:
@@ -400,35 +317,3 @@ def _report_removed(gone: bool, target: str | None, words: str | None, *, see: s
     if not gone:
         raise ToolRagError(f"{target} has {what} to remove", hint=f"see what it has: {see}")
     note(f"{target}: {'all' if words is None else repr(words)} removed.")
-
-
-def _added(new: bool) -> str:
-    return "added" if new else "was there already"
-
-
-def _import(
-    ctx: typer.Context,
-    file: str,
-    kind: str,
-    store: Callable[[ToolRetriever], StoredLines],
-    *,
-    as_json: bool,
-) -> None:
-    """Store a file in one transaction and print how much of it was new."""
-    from tool_rag_pg.retriever import ToolRetriever
-
-    with connect(ctx) as connection:
-        stored = store(ToolRetriever(connection))
-    counts: dict[str, Any] = {
-        "path": file,
-        "read": stored.read,
-        "added": stored.added,
-        "unchanged": stored.read - stored.added,
-    }
-    if as_json:
-        print_json(counts)
-    many = f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"
-    note(
-        f"{file}: {stored.read:,} {kind if stored.read == 1 else many}, {stored.added:,} of them "
-        f"new, {stored.read - stored.added:,} there already."
-    )

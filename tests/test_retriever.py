@@ -27,7 +27,9 @@ from tool_rag_pg.models import (
     ListedExample,
     ListedSynonym,
     PermittedTool,
+    ResolvedTool,
     ServerChange,
+    SuggestedDependency,
     ToolHit,
 )
 from tool_rag_pg.retriever import AsyncToolRetriever, ToolRetriever
@@ -173,6 +175,27 @@ def test_permitted_tools(retriever: ToolRetriever) -> None:
     assert [tool.name for tool in permitted] == ["create_pull_request", "list_issues"]
 
 
+def test_misspelt_names(retriever: ToolRetriever) -> None:
+    found = retriever.resolve_tool("createPullReqest", roles=["developer"], servers=["git*"])
+    assert found == [
+        ResolvedTool(
+            outcome="corrected",
+            server="github",
+            name="create_pull_request",
+            similarity=pytest.approx(2 * 16 / 33, rel=1e-6),
+        )
+    ]
+    assert retriever.resolve_tool("createPullReqest", servers=["git*"]) == []
+    assert retriever.resolve_tool("delete_repo", roles=["developer"]) == []
+    assert retriever.resolve_tool("list_issues", roles=["developer"])[0].outcome == "exact"
+    for name in ("", "x" * 513):
+        with pytest.raises(InvalidArgument) as caught, retriever_savepoint(retriever):
+            retriever.resolve_tool(name, roles=["developer"])
+        assert caught.value.hint
+    with pytest.raises(InvalidArgument, match="roles is one text"):
+        retriever.resolve_tool("x", roles="developer")
+
+
 def test_upserts_count_and_name_faults(retriever: ToolRetriever) -> None:
     (change,) = retriever.upsert_tools({**MAIL, "tools": MAIL["tools"][:1]})
     assert change == ServerChange(server="mail", added=0, changed=0, unchanged=1, removed=1)
@@ -250,6 +273,8 @@ def test_examples(retriever: ToolRetriever) -> None:
     assert retriever.search_tools("what is broken", roles=["developer"])[0].name == "list_issues"
     assert retriever.remove_example("github", "list_issues", "what is broken") is True
     assert retriever.remove_example("github", "list_issues", None) is False
+    assert retriever.remove_example("mail", "send_message", None, origin="human") is False
+    assert retriever.remove_example("mail", "send_message", None, "generated") is True
     with pytest.raises(InvalidArgument, match="origin is 'robot'"):
         retriever.add_example("mail", "send_message", "x", "robot")  # type: ignore[arg-type]
 
@@ -274,6 +299,33 @@ def test_dependencies(retriever: ToolRetriever) -> None:
         retriever.add_dependency(*names[2:], *names[:2], reason="back again")
     assert retriever.remove_dependency(*names) is True
     assert retriever.remove_dependency(*names) is False
+
+
+def test_dependencies_are_suggested(retriever: ToolRetriever) -> None:
+    order = {"type": "object", "properties": {"order_id": {}}, "required": ["order_id"]}
+    retriever.upsert_tools(
+        {
+            "server": "shop",
+            "tools": [
+                {"name": "cancel_order", "input_schema": order},
+                {"name": "search_orders", "annotations": {"readOnlyHint": True}},
+            ],
+        }
+    )
+    (found,) = retriever.suggest_dependencies()
+    assert found == SuggestedDependency(
+        server="shop",
+        tool="cancel_order",
+        needs_server="shop",
+        needs_tool="search_orders",
+        parameter="order_id",
+        reason="order_id comes from search_orders",
+        confidence=found.confidence,
+    )
+    assert 0.5 < found.confidence < 1
+    assert retriever.suggest_dependencies("github") == []
+    assert retriever.suggest_dependencies(max_rows=0) == []
+    assert retriever.suggest_dependencies(max_rows=None) == [found]
 
 
 def test_tools_in_use_stay_and_a_budget_holds(retriever: ToolRetriever) -> None:
@@ -392,6 +444,8 @@ def test_the_asynchronous_retriever(database: str) -> None:
             with pytest.raises(ToolRagError, match="does not exist"):
                 await retriever.remove_role("nobody")
             names = ("github", "list_issues")
+            (resolved,) = await retriever.resolve_tool("listIsues", roles=["developer"])
+            assert (resolved.outcome, resolved.name) == ("corrected", "list_issues")
             assert await retriever.add_synonym("tickets", *names)
             assert await retriever.add_example(*names, "what is broken")
             assert await retriever.add_dependency(*names, "github", "delete_repo", "x")
@@ -399,6 +453,7 @@ def test_the_asynchronous_retriever(database: str) -> None:
             assert len(await retriever.list_synonyms()) == 1
             assert len(await retriever.list_examples()) == 1
             assert len(await retriever.list_dependencies()) == 1
+            assert await retriever.suggest_dependencies() == []
             assert await retriever.remove_synonym(None, *names)
             assert await retriever.remove_example(*names, None)
             assert await retriever.remove_dependency(*names, "github", "delete_repo")

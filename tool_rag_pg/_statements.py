@@ -25,8 +25,10 @@ from .models import (
     ListedTool,
     MissingTool,
     PermittedTool,
+    ResolvedTool,
     RoleAccess,
     ServerChange,
+    SuggestedDependency,
     ToolCount,
     ToolDefinition,
     ToolHit,
@@ -61,9 +63,11 @@ __all__ = [
     "remove_role",
     "remove_server",
     "remove_synonym",
+    "resolve_tool",
     "revoke_tools",
     "search_tools",
     "search_tools_batch",
+    "suggest_dependencies",
     "unknown_roles",
     "unmatched_words",
     "upsert_tools",
@@ -296,6 +300,35 @@ def permitted_tools(*, roles: Sequence[str] | None = None) -> Call[list[Permitte
         " from tool_rag.permitted_tools(roles => %(roles)s)",
         {"roles": _names(roles, "roles")},
         lambda rows: [PermittedTool(**row) for row in rows],
+    )
+
+
+def resolve_tool(
+    name: str, *, roles: Sequence[str] | None = None, servers: Sequence[str] | None = None
+) -> Call[list[ResolvedTool]]:
+    """Return which tool a name means that a model called, out of those that the roles may use.
+
+    One row with the outcome "exact" or "corrected", or up to three with "hint" where more than one
+    may be meant or none is near enough; none where nothing is alike. A tool that the roles may not
+    use is not there at all.
+
+    Args:
+        name: as the model wrote it, TOOL or SERVER/TOOL.
+        roles: the caller's roles; None takes those of the session's setting `tool_rag.roles`.
+        servers: only tools of these; "*" is any run of characters.
+
+    Raises:
+        InvalidArgument: an empty name, or one of more than 512 characters.
+    """
+    return Call(
+        "select outcome, server, name, similarity from tool_rag.resolve_tool(name => %(name)s,"
+        " roles => %(roles)s, servers => %(servers)s)",
+        {
+            "name": _clean(name),
+            "roles": _names(roles, "roles"),
+            "servers": _names(servers, "servers"),
+        },
+        lambda rows: [ResolvedTool(**row) for row in rows],
     )
 
 
@@ -644,18 +677,24 @@ def add_example(server: str, tool: str, request: str, origin: Origin = "human") 
     )
 
 
-def remove_example(server: str, tool: str, request: str | None) -> Call[bool]:
+def remove_example(
+    server: str, tool: str, request: str | None, origin: Origin | None = None
+) -> Call[bool]:
     """Remove a request from a tool's examples; return whether there was one.
 
     Args:
         server: where the tool comes from.
         tool: its name.
         request: exactly as added; None for all of the tool.
+        origin: only where it is of this origin.
+
+    Raises:
+        InvalidArgument: an origin that does not exist.
     """
     return Call(
         "select tool_rag.remove_example(server => %(server)s, tool => %(tool)s,"
-        " request => %(request)s) as result",
-        {"server": server, "tool": tool, "request": request},
+        " request => %(request)s, origin => %(origin)s) as result",
+        {"server": server, "tool": tool, "request": request, "origin": origin},
         _scalar,
     )
 
@@ -731,6 +770,26 @@ def list_dependencies() -> Call[list[ListedDependency]]:
         "select server, tool, needs_server, needs_tool, reason from tool_rag.list_dependencies()",
         {},
         lambda rows: [ListedDependency(**row) for row in rows],
+    )
+
+
+def suggest_dependencies(
+    server: str | None = None, max_rows: int | None = 100
+) -> Call[list[SuggestedDependency]]:
+    """Return which tools seem to need which others, judged by names and schemas, best first.
+
+    Nothing is stored: `add_dependency` takes what is right. What a rule serves already, and what
+    would close a cycle with the rules and the better proposals, is left out.
+
+    Args:
+        server: only its tools.
+        max_rows: at most so many; None for all.
+    """
+    return Call(
+        "select server, tool, needs_server, needs_tool, parameter, reason, confidence"
+        " from tool_rag.suggest_dependencies(server => %(server)s, max_rows => %(max_rows)s)",
+        {"server": server, "max_rows": None if max_rows is None else _int4(max_rows, "max_rows")},
+        lambda rows: [SuggestedDependency(**row) for row in rows],
     )
 
 

@@ -48,6 +48,15 @@ _DERIVED: tuple[tuple[str, LiteralString], ...] = (
         """,
     ),
     (
+        "folded names differ from the tools' names",
+        """
+        select count(*) from tool_rag.tool t
+        full join tool_rag.tool_name n on n.tool_id = t.tool_id
+        where n.folded is distinct from tool_rag._fold_name(t.name)
+            or n.signature is distinct from tool_rag._name_signature(n.folded)
+        """,
+    ),
+    (
         "documents differ from their postings",
         """
         select count(*) from tool_rag.document d

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn, TypeVar
 
 from .errors import InvalidArgument, SourceError
-from .models import ListedDependency, ListedExample, ListedSynonym
+from .models import ListedDependency, ListedExample, ListedSynonym, SuggestedDependency
 from .retriever import ToolRetriever
 
 __all__ = [
@@ -366,7 +366,9 @@ def as_example(row: ListedExample) -> dict[str, str]:
     return {"tool": f"{row.server}/{row.tool}", "request": row.request, "origin": row.origin}
 
 
-def as_dependencies(rows: Iterable[ListedDependency]) -> list[dict[str, str]]:
+def as_dependencies(
+    rows: Iterable[ListedDependency | SuggestedDependency],
+) -> list[dict[str, str]]:
     """Return the document that `read_dependencies` reads these of."""
     return [
         {

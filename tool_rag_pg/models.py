@@ -16,8 +16,10 @@ __all__ = [
     "ListedTool",
     "MissingTool",
     "PermittedTool",
+    "ResolvedTool",
     "RoleAccess",
     "ServerChange",
+    "SuggestedDependency",
     "ToolCount",
     "ToolDefinition",
     "ToolHit",
@@ -90,6 +92,24 @@ class PermittedTool:
     description: str
     is_action: bool
     tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedTool:
+    """One row of `tool_rag.resolve_tool`: a tool that a name may mean.
+
+    Attributes:
+        outcome: "exact", "corrected" (misspelt beyond doubt; the only row), or "hint" (one of up to
+            three tools to ask about, never to be called unasked).
+        server: where the tool comes from.
+        name: what it is called.
+        similarity: of the two names, 0 to 1, without regard to case, accents and separators.
+    """
+
+    outcome: str
+    server: str
+    name: str
+    similarity: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,3 +306,26 @@ class ListedDependency:
     needs_server: str
     needs_tool: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuggestedDependency:
+    """One row of `tool_rag.suggest_dependencies`: a dependency that nobody has accepted yet.
+
+    Attributes:
+        server: where the tool comes from.
+        tool: its name.
+        needs_server: where the tool comes from that it seems to need.
+        needs_tool: the name of that one.
+        parameter: the required parameter that speaks for it.
+        reason: what for, as `add_dependency` takes it.
+        confidence: how much speaks for it, 0 to 1; an order of preference, not a probability.
+    """
+
+    server: str
+    tool: str
+    needs_server: str
+    needs_tool: str
+    parameter: str
+    reason: str
+    confidence: float

@@ -342,6 +342,7 @@ begin
         perform tool_rag._unindex_lexemes(v_ids);
         perform tool_rag._index_lexemes(v_ids);
         perform tool_rag._index_vectors(v_ids);
+        perform tool_rag._index_names(v_ids);
     end loop;
 end
 $$;

@@ -330,61 +330,21 @@ returns table (
     permitted boolean, reason text, rule_role text, server_pattern text, tool_pattern text,
     effect text, valid_until timestamptz, valid boolean
 )
-language plpgsql stable parallel safe
+language sql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-#variable_conflict use_column
-declare
-    v_role_id int := tool_rag._find_role(explain_access.role);
-    v_tool record;
-    v_allow record;
-    v_deny record;
-    v_permitted boolean;
-    v_reason text;
-begin
-    select t.enabled, s.enabled as server_enabled into v_tool
-    from tool_rag.tool t
-    join tool_rag.server s on s.server_id = t.server_id
-    where s.name = explain_access.server and t.name = explain_access.tool;
-    if not found then
-        raise exception 'tool "%/%" does not exist', explain_access.server, explain_access.tool
-            using errcode = 'undefined_object', hint = 'List them: tool-rag tools list.';
-    end if;
-
-    select r.* into v_deny
-    from tool_rag._rules_on(v_role_id, explain_access.server, explain_access.tool) r
-    where r.effect = 'deny' and r.valid
-    order by r.valid_until desc, r.grant_id limit 1;
-    select r.* into v_allow
-    from tool_rag._rules_on(v_role_id, explain_access.server, explain_access.tool) r
-    where r.effect = 'allow'
-    order by r.valid desc, r.valid_until desc, r.grant_id limit 1;
-
-    v_permitted := v_tool.enabled and v_tool.server_enabled
-        and v_deny.grant_id is null and coalesce(v_allow.valid, false);
-    v_reason := case
-        when not v_tool.server_enabled then 'the server is disabled'
-        when not v_tool.enabled then 'the tool is disabled'
-        when v_deny.grant_id is not null then format(
-            'denied to %s by %s/%s', v_deny.rule_role, v_deny.server_pattern, v_deny.tool_pattern
-        )
-        when v_allow.grant_id is null then 'no rule of this role or its parents allows it'
-        when not v_allow.valid then format(
-            'the grant %s/%s to %s ended %s', v_allow.server_pattern, v_allow.tool_pattern,
-            v_allow.rule_role, v_allow.valid_until
-        )
-        else format(
-            'allowed to %s by %s/%s', v_allow.rule_role, v_allow.server_pattern,
-            v_allow.tool_pattern
-        )
-    end;
-    return query
-    select v_permitted, v_reason, r.rule_role, r.server_pattern, r.tool_pattern, r.effect,
+    with asked as materialized (
+        select tool_rag._find_role(explain_access.role) as role_id,
+            tool_rag._find_tool(explain_access.server, explain_access.tool) as tool_id
+    )
+    select j.permitted, j.reason, r.rule_role, r.server_pattern, r.tool_pattern, r.effect,
         r.valid_until, r.valid
-    from (select) one
-    left join tool_rag._rules_on(v_role_id, explain_access.server, explain_access.tool) r on true
-    order by r.effect desc, r.valid desc, r.valid_until desc, r.grant_id;
-end
+    from asked a
+    cross join lateral tool_rag._judge_access(array[a.role_id], a.tool_id) j
+    left join lateral tool_rag._rules_on(
+        a.role_id, explain_access.server, explain_access.tool
+    ) r on true
+    order by r.effect desc, r.valid desc, r.valid_until desc, r.grant_id
 $$;
 comment on function tool_rag.explain_access(text, text, text) is
 'Why a role may or may not see a tool: the verdict, and beside it every rule of the role and its '

@@ -28,45 +28,25 @@ $$;
 comment on function tool_rag._find_tool(text, text) is
 'A tool''s id, or an error that names the nearest ones. For admins: it tells what exists.';
 
-create or replace function tool_rag._trigrams(p_text text) returns text[]
-language sql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-    select coalesce(array_agg(distinct substr(t.padded, i, 3)), '{}')
-    from (select '  ' || tool_rag._lower(left(p_text, 256)) || ' ' as padded) t
-    cross join generate_series(1, length(t.padded) - 2) i
-$$;
-comment on function tool_rag._trigrams(text) is
-'The runs of three characters of a name, padded as pg_trgm pads them.';
-
 create or replace function tool_rag._nearest_tools(p_server text, p_tool text, p_limit int)
 returns table (name text, place bigint)
 language sql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-    with wanted as materialized (
-        select tool_rag._trigrams(coalesce(p_tool, '')) as tool
-    ),
-    scored as (
-        select s.name || '/' || t.name as name,
-            (
-                select count(*)::float8
-                from unnest(w.tool) g
-                where strpos('  ' || lower(t.name collate "C") || ' ', g) > 0
-            ) / greatest(cardinality(w.tool), length(t.name) + 1)
-            + case when s.name = p_server then 0.1 else 0 end as similarity
-        from tool_rag.tool t
-        join tool_rag.server s on s.server_id = t.server_id
-        cross join wanted w
-    )
-    select name, row_number() over (order by similarity desc, name collate "C")
-    from scored
-    where similarity >= 0.3
+    select s.name || '/' || t.name,
+        row_number() over (
+            order by n.similarity + case when s.name = p_server then 0.1 else 0 end desc,
+                s.name collate "C", t.name collate "C"
+        )
+    from tool_rag._near_names(tool_rag._fold_name(p_tool), null, null) n
+    join tool_rag.tool t on t.tool_id = n.tool_id
+    join tool_rag.server s on s.server_id = t.server_id
+    where n.similarity >= 0.5
     order by 2
     limit p_limit
 $$;
 comment on function tool_rag._nearest_tools(text, text, int) is
-'Tools whose names share most runs of three characters with a name that no tool has.';
+'Tools whose names are most like a name that no tool has.';
 
 create or replace function tool_rag.add_synonym(
     words text, server text default null, tool text default null, term text default null
@@ -172,23 +152,32 @@ $$;
 comment on function tool_rag.add_example(text, text, text, text) is
 'A request that a tool serves; true where it is new.';
 
-create or replace function tool_rag.remove_example(server text, tool text, request text)
-returns boolean
+create or replace function tool_rag.remove_example(
+    server text, tool text, request text, origin text default null
+) returns boolean
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_count int;
 begin
+    if remove_example.origin not in ('human', 'generated', 'feedback') then
+        raise exception 'origin is % instead of human, generated or feedback',
+            quote_literal(remove_example.origin)
+            using errcode = 'invalid_parameter_value',
+            hint = 'Leave it out to remove requests whoever wrote them.';
+    end if;
     delete from tool_rag.example e
     using tool_rag.tool t
     join tool_rag.server s on s.server_id = t.server_id
     where e.tool_id = t.tool_id and s.name = remove_example.server
         and t.name = remove_example.tool
-        and (remove_example.request is null or e.request = remove_example.request);
+        and (remove_example.request is null or e.request = remove_example.request)
+        and (remove_example.origin is null or e.origin = remove_example.origin);
     get diagnostics v_count = row_count;
     return v_count > 0;
 end
 $$;
-comment on function tool_rag.remove_example(text, text, text) is
-'Removes a request from a tool''s examples (null: all of them); false where there was none.';
+comment on function tool_rag.remove_example(text, text, text, text) is
+'Removes a request from a tool''s examples (null: all of them), with an origin only where it has '
+'that; false where there was none.';

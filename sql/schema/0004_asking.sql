@@ -1,4 +1,4 @@
--- How people ask: synonyms and example requests.
+-- How people and models ask: synonyms, example requests, what a call needs, misspelt names.
 
 alter table tool_rag.ranking_setting
 add column synonym_weight real not null default 1,
@@ -114,3 +114,18 @@ create index tool_sent_tool_id_idx on tool_rag.tool_sent (tool_id);
 comment on table tool_rag.tool_sent is
 'Which tools a conversation''s model was given, in order. With the option "keep_order" a search '
 'keeps them in place, so that a prompt cache holds.';
+
+create table tool_rag.tool_name (
+    tool_id int not null,
+    folded text collate "C" not null,
+    signature bit(256) not null,
+    constraint tool_name_pkey primary key (tool_id),
+    constraint tool_name_tool_id_fkey foreign key (tool_id)
+    references tool_rag.tool (tool_id) on delete cascade
+);
+create index tool_name_folded_idx on tool_rag.tool_name (folded);
+comment on table tool_rag.tool_name is
+'The names of tools as a misspelt name is compared with them, in rows narrow enough to read all. '
+'Written by trigger only.';
+comment on column tool_rag.tool_name.folded is 'The name without case, accents and separators.';
+comment on column tool_rag.tool_name.signature is 'Its pairs of characters as bits.';

@@ -85,3 +85,30 @@ def test_a_server_is_removed(cli: Cli, developer: str) -> None:
     assert (again.code, again.out) == (2, "")
     assert 'server "mail" does not exist' in again.err
     assert "tool-rag tools list" in again.err
+
+
+def test_a_misspelt_name_is_resolved(cli: Cli, developer: str) -> None:
+    outcome = cli("tools", "resolve", "createPullReqest", "--role", developer)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.rows() == [
+        {"outcome": "corrected", "tool": "github/create_pull_request", "similarity": "0.97"}
+    ]
+    document = cli("tools", "resolve", "list_issues", "--role", developer, "--json").json()
+    assert document == [
+        {"outcome": "exact", "server": "github", "name": "list_issues", "similarity": 1.0}
+    ]
+    other = cli("tools", "resolve", "list_issues", "--role", developer, "--server", "m*")
+    assert (other.code, other.out) == (0, "")
+
+
+def test_a_name_that_resolves_to_nothing_says_so(cli: Cli, developer: str) -> None:
+    outcome = cli("tools", "resolve", "delete_repo", "--role", developer)
+    assert (outcome.code, outcome.out) == (0, "")
+    assert "No tool that developer may use is called anything like 'delete_repo'" in outcome.err
+    nobody = cli("tools", "resolve", "list_issues", "--role", "nobody", "--json")
+    assert (nobody.code, nobody.json()) == (0, [])
+    assert "'nobody' does not exist" in nobody.err
+    assert "a caller without a role" in cli("tools", "resolve", "list_issues").err
+    empty = cli("tools", "resolve", " ", "--role", developer)
+    assert (empty.code, empty.out) == (2, "")
+    assert "TOOL or SERVER/TOOL" in empty.err

@@ -161,6 +161,36 @@ def test_examples_go_to_a_file_and_back(cli: Cli, tmp_path: Path) -> None:
     assert cli("examples", "export").out == exported.out
 
 
+@pytest.mark.usefixtures("tools")
+def test_examples_are_removed_by_origin(cli: Cli) -> None:
+    def requests() -> list[str]:
+        return [row["request"] for row in cli("examples", "list", "--json").json()]
+
+    for tool, request, origin in (
+        (SEND, "a", "human"),
+        (SEND, "b", "generated"),
+        (SEND, "c", "feedback"),
+        (CREATE, "d", "generated"),
+    ):
+        cli("examples", "add", tool, request, "--origin", origin)
+    assert cli("examples", "remove", SEND, "a", "--origin", "generated").code == 1
+    assert cli("examples", "remove", CREATE, "--all", "--origin", "human").code == 1
+    for wrong in (
+        ("--all",),
+        ("--origin", "generated"),
+        (SEND, "--origin", "generated"),
+        (SEND, "--all", "--origin", "robot"),
+    ):
+        assert cli("examples", "remove", *wrong).code == 2, wrong
+    assert requests() == ["d", "a", "b", "c"]
+    assert cli("examples", "remove", SEND, "--all", "--origin", "feedback").code == 0
+    assert requests() == ["d", "a", "b"]
+    removed = cli("examples", "remove", "--all", "--origin", "generated")
+    assert (removed.code, removed.out) == (0, "")
+    assert "2 generated examples removed." in removed.err
+    assert requests() == ["a"]
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [

@@ -261,6 +261,14 @@ CREATE FUNCTION tool_rag._fold_marks(p_text text) RETURNS text
 
 COMMENT ON FUNCTION tool_rag._fold_marks(p_text text) IS 'Text in NFD without non-spacing marks (category Mn): "é" becomes "e".';
 
+CREATE FUNCTION tool_rag._fold_name(p_name text) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._fold_name(p_name text) IS 'A name without case, accents and separators: createPullRequest, create-pull-request -> createpullrequest. One that has nothing else stays as it is.';
+
 CREATE FUNCTION tool_rag._identifier_words(p_text text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN regexp_replace(regexp_replace(regexp_replace(p_text, '([a-z0-9])([A-Z])'::text, '\1 \2'::text, 'g'::text), '([A-Z])([A-Z][a-z])'::text, '\1 \2'::text, 'g'::text), '[_./:#-]+'::text, ' '::text, 'g'::text);
@@ -282,6 +290,14 @@ CREATE FUNCTION tool_rag._index_lexemes(p_tool_ids integer[]) RETURNS void
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._index_lexemes(p_tool_ids integer[]) IS 'Writes the postings and lengths of tools that have none, and adds them to the statistics.';
+
+CREATE FUNCTION tool_rag._index_names(p_tool_ids integer[]) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._index_names(p_tool_ids integer[]) IS 'Folds the names of tools anew.';
 
 CREATE FUNCTION tool_rag._index_tools(p_tool_ids integer[]) RETURNS void
     LANGUAGE plpgsql
@@ -309,6 +325,13 @@ CREATE FUNCTION tool_rag._is_ascii(p_text text) RETURNS boolean
     RETURN (p_text !~ '[^\u0001-\u007f]'::text);
 
 COMMENT ON FUNCTION tool_rag._is_ascii(p_text text) IS 'Whether a text is plain ASCII.';
+
+CREATE FUNCTION tool_rag._is_respelling(p_name text, p_tool text, p_server text) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._is_respelling(p_name text, p_tool text, p_server text) IS 'Whether a name may be meant for a tool''s: the words that differ are the same but for their spelling, begin with the same letter and have the same digits. So get is no misspelt set, archive no unarchive, v1 no v2.';
 
 CREATE FUNCTION tool_rag._is_visible(p_tool_id integer, p_role_ids integer[], p_server_ids integer[]) RETURNS boolean
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -369,12 +392,39 @@ CREATE FUNCTION tool_rag._merge_ranks(p_kinds text[], p_weights double precision
 
 COMMENT ON FUNCTION tool_rag._merge_ranks(p_kinds text[], p_weights double precision[], p_requests integer[], p_tool_ids integer[], p_scores double precision[], p_relevances double precision[], p_named integer[], p_k integer, p_min_relevance double precision, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT requests integer[]) IS 'One list of several: that of the whole request, of its parts, and of earlier messages, each with a weight; the best of each part is kept, and tools that are named go first.';
 
+CREATE FUNCTION tool_rag._name_signature(p_folded text) RETURNS bit
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._name_signature(p_folded text) IS 'The pairs of neighbouring characters of a folded name, its ends included, as bits. What two names have in common is then a count of bits.';
+
+CREATE FUNCTION tool_rag._name_words(p_name text) RETURNS text[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._name_words(p_name text) IS 'The words of a name in small letters: orderId, order_id and ORDER-ID are order and id.';
+
+CREATE FUNCTION tool_rag._near_names(p_folded text, p_role_ids integer[], p_server_ids integer[]) RETURNS TABLE(tool_id integer, similarity double precision)
+    LANGUAGE plpgsql STABLE ROWS 100 PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._near_names(p_folded text, p_role_ids integer[], p_server_ids integer[]) IS 'Tools with a name that may be like a folded one, and how similar it is, among those that roles may see (null: all tools, for admins) of some servers (null: all). Those that share most pairs of characters are compared exactly.';
+
 CREATE FUNCTION tool_rag._nearest_tools(p_server text, p_tool text, p_limit integer) RETURNS TABLE(name text, place bigint)
     LANGUAGE sql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._nearest_tools(p_server text, p_tool text, p_limit integer) IS 'Tools whose names share most runs of three characters with a name that no tool has.';
+COMMENT ON FUNCTION tool_rag._nearest_tools(p_server text, p_tool text, p_limit integer) IS 'Tools whose names are most like a name that no tool has.';
 
 CREATE FUNCTION tool_rag._needs(p_tool_ids integer[]) RETURNS integer[]
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -383,18 +433,33 @@ CREATE FUNCTION tool_rag._needs(p_tool_ids integer[]) RETURNS integer[]
 
 COMMENT ON FUNCTION tool_rag._needs(p_tool_ids integer[]) IS 'Tools and all that they need, directly or not.';
 
+CREATE FUNCTION tool_rag._parse_parameter(p_name text, p_own text[], OUT kind text, OUT noun text[]) RETURNS record
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._parse_parameter(p_name text, p_own text[], OUT kind text, OUT noun text[]) IS 'What a parameter or a property names: order_id an order, id what its own tool is about.';
+
+CREATE FUNCTION tool_rag._parse_tool_name(p_name text, p_server text, OUT verb text, OUT noun text[], OUT area text[], OUT is_lookup boolean, OUT is_many boolean) RETURNS record
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
+    AS $_$ ... $_$;
+
+COMMENT ON FUNCTION tool_rag._parse_tool_name(p_name text, p_server text, OUT verb text, OUT noun text[], OUT area text[], OUT is_lookup boolean, OUT is_many boolean) IS 'What a tool does to what, by its name: list_open_orders_of_shop is the verb list on the noun order in the area shop, a lookup that yields many.';
+
 CREATE FUNCTION tool_rag._permitted(p_role_ids integer[], p_server_ids integer[]) RETURNS TABLE(tool_id integer, grant_id integer)
     LANGUAGE sql STABLE PARALLEL SAFE
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._permitted(p_role_ids integer[], p_server_ids integer[]) IS 'The tools that roles together may see now, of some servers (null: all), each with a grant: an allow of any role holds and a deny of none does. Without a SET clause so that it is inlined; every name in it is qualified or of pg_catalog.';
 
-CREATE FUNCTION tool_rag._plan_request(p_query text, p_context text[], p_options jsonb, OUT texts text[], OUT kinds text[], OUT weights double precision[]) RETURNS record
+CREATE FUNCTION tool_rag._plan_request(p_query text, p_context text[], p_options jsonb, OUT texts text[], OUT kinds text[]) RETURNS record
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._plan_request(p_query text, p_context text[], p_options jsonb, OUT texts text[], OUT kinds text[], OUT weights double precision[]) IS 'What a search ranks: the whole request, its parts where it has several, and the earlier messages, the latest first; each with its kind (whole, part or context) and a weight.';
+COMMENT ON FUNCTION tool_rag._plan_request(p_query text, p_context text[], p_options jsonb, OUT texts text[], OUT kinds text[]) IS 'What a search ranks: the whole request, its parts where it has several, and the last earlier messages, the latest first; each with its kind (whole, part or context).';
 
 CREATE FUNCTION tool_rag._propose_by_vector(p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer) RETURNS integer[]
     LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -433,12 +498,12 @@ CREATE FUNCTION tool_rag._query_terms(p_text text) RETURNS text[]
 
 COMMENT ON FUNCTION tool_rag._query_terms(p_text text) IS 'The distinct lexemes of a text.';
 
-CREATE FUNCTION tool_rag._rank_plan(p_texts text[], p_kinds text[], p_weights double precision[], p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_k integer, p_min_relevance double precision, p_options jsonb, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT requests integer[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT vectors public.halfvec[], OUT expansions text[], OUT lexeme_ids integer[], OUT words text[], OUT word_requests integer[], OUT terms text[], OUT term_requests integer[]) RETURNS record
+CREATE FUNCTION tool_rag._rank_plan(p_texts text[], p_kinds text[], p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_k integer, p_min_relevance double precision, p_options jsonb, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT requests integer[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT vectors public.halfvec[], OUT expansions text[], OUT lexeme_ids integer[], OUT words text[], OUT word_requests integer[], OUT terms text[], OUT term_requests integer[]) RETURNS record
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._rank_plan(p_texts text[], p_kinds text[], p_weights double precision[], p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_k integer, p_min_relevance double precision, p_options jsonb, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT requests integer[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT vectors public.halfvec[], OUT expansions text[], OUT lexeme_ids integer[], OUT words text[], OUT word_requests integer[], OUT terms text[], OUT term_requests integer[]) IS 'The k best tools for the texts of a plan, and by which text each is there; and the lexemes and vectors of all texts, to explain it by.';
+COMMENT ON FUNCTION tool_rag._rank_plan(p_texts text[], p_kinds text[], p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_k integer, p_min_relevance double precision, p_options jsonb, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT requests integer[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT vectors public.halfvec[], OUT expansions text[], OUT lexeme_ids integer[], OUT words text[], OUT word_requests integer[], OUT terms text[], OUT term_requests integer[]) IS 'The k best tools for the texts of a plan, and by which text each is there; and the lexemes and vectors of all texts, to explain it by.';
 
 CREATE FUNCTION tool_rag._rank_request(p_text text, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer, p_options jsonb, OUT lexeme_ids integer[], OUT words text[], OUT terms text[], OUT expansion text, OUT vector public.halfvec, OUT word_count integer, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT similarity double precision) RETURNS record
     LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -512,6 +577,18 @@ CREATE FUNCTION tool_rag._relevance(p_similarity double precision, p_word_score 
 
 COMMENT ON FUNCTION tool_rag._relevance(p_similarity double precision, p_word_score double precision, p_lexeme_count integer, p_sameness double precision, p_document_count integer) IS 'How likely it is, from 0 to 1, that a tool serves a request, if half of all requests are served by some tool: of the similarity, the BM25 score, how many of the request''s lexemes stand in any tool, its similarity to tools in general, and the size of the catalogue.';
 
+CREATE FUNCTION tool_rag._resolve_tool(p_name text, p_roles text[], p_servers text[]) RETURNS TABLE(outcome text, server text, name text, similarity real)
+    LANGUAGE plpgsql STABLE ROWS 3 PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._resolve_tool(p_name text, p_roles text[], p_servers text[]) IS 'What resolve_tool returns: in PL/pgSQL no column may be named like an argument.';
+
 CREATE FUNCTION tool_rag._restore_marks(p_text text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -535,6 +612,21 @@ CREATE FUNCTION tool_rag._rules_on(p_role_id integer, p_server text, p_tool text
 
 COMMENT ON FUNCTION tool_rag._rules_on(p_role_id integer, p_server text, p_tool text) IS 'The rules of a role and its ancestors that fit a tool.';
 
+CREATE FUNCTION tool_rag._similarities(p_text text, p_others text[]) RETURNS double precision[]
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._similarities(p_text text, p_others text[]) IS 'How similar a text is to others, 0 to 1: twice the length of the longest common subsequence by the sum of both lengths (what edits by insertion and deletion leave).';
+
+CREATE FUNCTION tool_rag._singular(p_words text[]) RETURNS text[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
+    AS $_$ ... $_$;
+
+COMMENT ON FUNCTION tool_rag._singular(p_words text[]) IS 'Words as keys that their plural has as well: orders and order, cities and city. Not for display.';
+
 CREATE FUNCTION tool_rag._split_request(p_text text) RETURNS text[]
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -542,6 +634,13 @@ CREATE FUNCTION tool_rag._split_request(p_text text) RETURNS text[]
     AS $_$ ... $_$;
 
 COMMENT ON FUNCTION tool_rag._split_request(p_text text) IS 'The requests that a text makes: cut at semicolons, lines, numbered items and words such as "also", "as well as" and "and then", never inside quotations, code, addresses or brackets; one where it makes one.';
+
+CREATE FUNCTION tool_rag._surplus_words(p_words text[], p_others text[]) RETURNS text[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._surplus_words(p_words text[], p_others text[]) IS 'The words that stand in one list more often than in another, in order.';
 
 CREATE FUNCTION tool_rag._tool_fields(p_name text, p_title text, p_description text, p_input_schema jsonb, p_server text) RETURNS TABLE(field text, content text)
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -556,13 +655,6 @@ CREATE FUNCTION tool_rag._tool_in_general() RETURNS public.halfvec
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._tool_in_general() IS 'The mean vector of the tools of four public sets, by the built-in model: what a request resembles in it, it resembles in any tool.';
-
-CREATE FUNCTION tool_rag._trigrams(p_text text) RETURNS text[]
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$ ... $$;
-
-COMMENT ON FUNCTION tool_rag._trigrams(p_text text) IS 'The runs of three characters of a name, padded as pg_trgm pads them.';
 
 CREATE FUNCTION tool_rag._unindex_lexemes(p_tool_ids integer[]) RETURNS void
     LANGUAGE plpgsql
@@ -653,7 +745,7 @@ CREATE FUNCTION tool_rag.embed(text text) RETURNS public.halfvec
 COMMENT ON FUNCTION tool_rag.embed(text text) IS 'The built-in model''s vector of a text, of length 1; null when no word piece of it is known.';
 
 CREATE FUNCTION tool_rag.explain_access(role text, server text, tool text) RETURNS TABLE(permitted boolean, reason text, rule_role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone, valid boolean)
-    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    LANGUAGE sql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
@@ -765,12 +857,12 @@ CREATE FUNCTION tool_rag.remove_dependency(server text, tool text, needs_server 
 
 COMMENT ON FUNCTION tool_rag.remove_dependency(server text, tool text, needs_server text, needs_tool text) IS 'One tool no longer needs another; false where it did not.';
 
-CREATE FUNCTION tool_rag.remove_example(server text, tool text, request text) RETURNS boolean
+CREATE FUNCTION tool_rag.remove_example(server text, tool text, request text, origin text DEFAULT NULL::text) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag.remove_example(server text, tool text, request text) IS 'Removes a request from a tool''s examples (null: all of them); false where there was none.';
+COMMENT ON FUNCTION tool_rag.remove_example(server text, tool text, request text, origin text) IS 'Removes a request from a tool''s examples (null: all of them), with an origin only where it has that; false where there was none.';
 
 CREATE FUNCTION tool_rag.remove_role(name text) RETURNS void
     LANGUAGE sql
@@ -792,6 +884,13 @@ CREATE FUNCTION tool_rag.remove_synonym(words text, server text DEFAULT NULL::te
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.remove_synonym(words text, server text, tool text, term text) IS 'Removes a synonym of a tool or a term (words null: all of them); false where there was none.';
+
+CREATE FUNCTION tool_rag.resolve_tool(name text, roles text[] DEFAULT NULL::text[], servers text[] DEFAULT NULL::text[]) RETURNS TABLE(outcome text, server text, name text, similarity real)
+    LANGUAGE sql STABLE ROWS 3 PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.resolve_tool(name text, roles text[], servers text[]) IS 'Which permitted tool a name means, written as TOOL or SERVER/TOOL: one row "exact" or "corrected" (the same but for case and separators, or misspelt beyond doubt), up to three rows "hint" where more than one may be meant or none is near enough, no row where none is alike. roles null: those of the setting tool_rag.roles; servers: only of servers that fit these patterns.';
 
 CREATE FUNCTION tool_rag.revoke_tools(role text, server_pattern text, tool_pattern text DEFAULT '*'::text, effect text DEFAULT NULL::text) RETURNS integer
     LANGUAGE plpgsql
@@ -819,6 +918,16 @@ CREATE FUNCTION tool_rag.search_tools_batch(queries text[], roles text[] DEFAULT
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.search_tools_batch(queries text[], roles text[], limits integer[], context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb) IS 'Several searches in one statement, in order: query_number counts from 1. limits: k for each of them; the other arguments hold for all.';
+
+CREATE FUNCTION tool_rag.suggest_dependencies(server text DEFAULT NULL::text, max_rows integer DEFAULT 100) RETURNS TABLE(server text, tool text, needs_server text, needs_tool text, parameter text, reason text, confidence real)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
+    SET jit TO 'off'
+    SET enable_nestloop TO 'off'
+    AS $_$ ... $_$;
+
+COMMENT ON FUNCTION tool_rag.suggest_dependencies(server text, max_rows integer) IS 'Proposes which tools need which others, best first, by names and schemas alone: a required parameter such as order_id comes from a tool of the same server that lists or finds orders, or whose output_schema has it. Nothing that a rule serves already, and no cycle; add_dependency takes what is right. With a server only its tools. For admins: it asks nobody''s roles.';
 
 CREATE FUNCTION tool_rag.unknown_roles(names text[]) RETURNS TABLE(name text)
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -1150,6 +1259,18 @@ COMMENT ON COLUMN tool_rag.tool.content_hash IS 'SHA-256 over everything a serve
 
 COMMENT ON COLUMN tool_rag.tool.token_count IS 'Estimated tokens of the definition as a model receives it (docs/design.md states the error); set by trigger.';
 
+CREATE TABLE tool_rag.tool_name (
+    tool_id integer NOT NULL,
+    folded text NOT NULL COLLATE pg_catalog."C",
+    signature bit(256) NOT NULL
+);
+
+COMMENT ON TABLE tool_rag.tool_name IS 'The names of tools as a misspelt name is compared with them, in rows narrow enough to read all. Written by trigger only.';
+
+COMMENT ON COLUMN tool_rag.tool_name.folded IS 'The name without case, accents and separators.';
+
+COMMENT ON COLUMN tool_rag.tool_name.signature IS 'Its pairs of characters as bits.';
+
 CREATE TABLE tool_rag.tool_sent (
     conversation text NOT NULL,
     place integer NOT NULL,
@@ -1266,6 +1387,9 @@ ALTER TABLE ONLY tool_rag.synonym
 ALTER TABLE ONLY tool_rag.synonym
     ADD CONSTRAINT synonym_pkey PRIMARY KEY (synonym_id);
 
+ALTER TABLE ONLY tool_rag.tool_name
+    ADD CONSTRAINT tool_name_pkey PRIMARY KEY (tool_id);
+
 ALTER TABLE ONLY tool_rag.tool
     ADD CONSTRAINT tool_pkey PRIMARY KEY (tool_id);
 
@@ -1291,6 +1415,8 @@ CREATE INDEX role_parent_parent_id_idx ON tool_rag.role_parent USING btree (pare
 CREATE INDEX role_tool_role_id_idx ON tool_rag.role_tool USING btree (role_id, tool_id) INCLUDE (server_id, grant_id, allow_until, deny_until);
 
 CREATE INDEX synonym_term_lexemes_idx ON tool_rag.synonym USING gin (term_lexemes) WHERE (term IS NOT NULL);
+
+CREATE INDEX tool_name_folded_idx ON tool_rag.tool_name USING btree (folded);
 
 CREATE INDEX tool_sent_tool_id_idx ON tool_rag.tool_sent USING btree (tool_id);
 
@@ -1413,6 +1539,9 @@ ALTER TABLE ONLY tool_rag.role_tool
 ALTER TABLE ONLY tool_rag.synonym
     ADD CONSTRAINT synonym_tool_id_fkey FOREIGN KEY (tool_id) REFERENCES tool_rag.tool(tool_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY tool_rag.tool_name
+    ADD CONSTRAINT tool_name_tool_id_fkey FOREIGN KEY (tool_id) REFERENCES tool_rag.tool(tool_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY tool_rag.tool_sent
     ADD CONSTRAINT tool_sent_tool_id_fkey FOREIGN KEY (tool_id) REFERENCES tool_rag.tool(tool_id) ON DELETE CASCADE;
 
@@ -1496,11 +1625,15 @@ REVOKE ALL ON FUNCTION tool_rag._fit_budget(p_tool_ids integer[], p_needed_by in
 
 REVOKE ALL ON FUNCTION tool_rag._fold_marks(p_text text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._fold_name(p_name text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._identifier_words(p_text text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._index_examples(p_example_ids integer[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._index_lexemes(p_tool_ids integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._index_names(p_tool_ids integer[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._index_tools(p_tool_ids integer[]) FROM PUBLIC;
 
@@ -1509,6 +1642,8 @@ REVOKE ALL ON FUNCTION tool_rag._index_vectors(p_tool_ids integer[]) FROM PUBLIC
 REVOKE ALL ON FUNCTION tool_rag._is_action(p_annotations jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._is_ascii(p_text text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._is_respelling(p_name text, p_tool text, p_server text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._is_visible(p_tool_id integer, p_role_ids integer[], p_server_ids integer[]) FROM PUBLIC;
 
@@ -1526,13 +1661,23 @@ REVOKE ALL ON FUNCTION tool_rag._matches(p_pattern text, p_name text) FROM PUBLI
 
 REVOKE ALL ON FUNCTION tool_rag._merge_ranks(p_kinds text[], p_weights double precision[], p_requests integer[], p_tool_ids integer[], p_scores double precision[], p_relevances double precision[], p_named integer[], p_k integer, p_min_relevance double precision, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT requests integer[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._name_signature(p_folded text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._name_words(p_name text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._near_names(p_folded text, p_role_ids integer[], p_server_ids integer[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._nearest_tools(p_server text, p_tool text, p_limit integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._needs(p_tool_ids integer[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._parse_parameter(p_name text, p_own text[], OUT kind text, OUT noun text[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._parse_tool_name(p_name text, p_server text, OUT verb text, OUT noun text[], OUT area text[], OUT is_lookup boolean, OUT is_many boolean) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._permitted(p_role_ids integer[], p_server_ids integer[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION tool_rag._plan_request(p_query text, p_context text[], p_options jsonb, OUT texts text[], OUT kinds text[], OUT weights double precision[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag._plan_request(p_query text, p_context text[], p_options jsonb, OUT texts text[], OUT kinds text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._propose_by_vector(p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer) FROM PUBLIC;
 
@@ -1540,7 +1685,7 @@ REVOKE ALL ON FUNCTION tool_rag._propose_by_words(p_lexeme_ids integer[], p_weig
 
 REVOKE ALL ON FUNCTION tool_rag._query_terms(p_text text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION tool_rag._rank_plan(p_texts text[], p_kinds text[], p_weights double precision[], p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_k integer, p_min_relevance double precision, p_options jsonb, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT requests integer[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT vectors public.halfvec[], OUT expansions text[], OUT lexeme_ids integer[], OUT words text[], OUT word_requests integer[], OUT terms text[], OUT term_requests integer[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag._rank_plan(p_texts text[], p_kinds text[], p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_k integer, p_min_relevance double precision, p_options jsonb, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT requests integer[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT vectors public.halfvec[], OUT expansions text[], OUT lexeme_ids integer[], OUT words text[], OUT word_requests integer[], OUT terms text[], OUT term_requests integer[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._rank_request(p_text text, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer, p_options jsonb, OUT lexeme_ids integer[], OUT words text[], OUT terms text[], OUT expansion text, OUT vector public.halfvec, OUT word_count integer, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT similarity double precision) FROM PUBLIC;
 
@@ -1556,19 +1701,25 @@ REVOKE ALL ON FUNCTION tool_rag._refresh_access(p_role_ids integer[], p_tool_ids
 
 REVOKE ALL ON FUNCTION tool_rag._relevance(p_similarity double precision, p_word_score double precision, p_lexeme_count integer, p_sameness double precision, p_document_count integer) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._resolve_tool(p_name text, p_roles text[], p_servers text[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._restore_marks(p_text text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._role_ids(p_roles text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._rules_on(p_role_id integer, p_server text, p_tool text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._similarities(p_text text, p_others text[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._singular(p_words text[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._split_request(p_text text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._surplus_words(p_words text[], p_others text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._tool_fields(p_name text, p_title text, p_description text, p_input_schema jsonb, p_server text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._tool_in_general() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION tool_rag._trigrams(p_text text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._unindex_lexemes(p_tool_ids integer[]) FROM PUBLIC;
 
@@ -1624,7 +1775,7 @@ REVOKE ALL ON FUNCTION tool_rag.reindex_tools() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.remove_dependency(server text, tool text, needs_server text, needs_tool text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION tool_rag.remove_example(server text, tool text, request text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag.remove_example(server text, tool text, request text, origin text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.remove_role(name text) FROM PUBLIC;
 
@@ -1632,11 +1783,15 @@ REVOKE ALL ON FUNCTION tool_rag.remove_server(name text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.remove_synonym(words text, server text, tool text, term text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag.resolve_tool(name text, roles text[], servers text[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag.revoke_tools(role text, server_pattern text, tool_pattern text, effect text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer, embedding public.vector, context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.search_tools_batch(queries text[], roles text[], limits integer[], context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.suggest_dependencies(server text, max_rows integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.unknown_roles(names text[]) FROM PUBLIC;
 

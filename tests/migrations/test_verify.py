@@ -79,6 +79,10 @@ def test_nothing_differs_after_edits(database: str) -> None:
             "1 lexemes have a wrong document frequency",
         ),
         (
+            "update tool_rag.tool_name set folded = 'x' where tool_id = 1",
+            "1 folded names differ from the tools' names",
+        ),
+        (
             "update tool_rag.posting set length = 0 where tool_id = 1",
             "1 documents differ from their postings",
         ),

@@ -37,6 +37,7 @@ TABLES = (
     "server",
     "synonym",
     "tool",
+    "tool_name",
     "tool_use",
     "tool_vector",
     "word_piece",

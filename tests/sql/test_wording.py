@@ -119,6 +119,39 @@ def test_what_is_removed_no_longer_counts(shop: Connection) -> None:
     assert "expansion" not in search(shop, "quagga")[0][2]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "gone", "left"),
+    [
+        ("null", True, ["three"]),
+        ("null, 'generated'", True, ["one", "three"]),
+        ("null, origin => 'feedback'", False, ["one", "three", "two"]),
+        ("'two', 'generated'", True, ["one", "three"]),
+        ("'one', 'generated'", False, ["one", "three", "two"]),
+    ],
+)
+def test_examples_go_by_tool_request_and_origin(
+    shop: Connection, arguments: str, gone: bool, left: list[str]
+) -> None:
+    shop.execute(
+        "select tool_rag.add_example('shop', 'refund_payment', 'one', 'human'),"
+        " tool_rag.add_example('shop', 'refund_payment', 'two', 'generated'),"
+        " tool_rag.add_example('shop', 'list_holidays', 'three', 'generated')"
+    )
+    removed = shop.execute(
+        f"select tool_rag.remove_example('shop', 'refund_payment', {arguments})".encode()
+    ).fetchone()
+    assert removed == (gone,)
+    rows = shop.execute("select request from tool_rag.list_examples()").fetchall()
+    assert sorted(row[0] for row in rows) == left
+    of_origin = shop.execute("select request from tool_rag.list_examples(origin => 'human')")
+    assert of_origin.fetchall() == [("one",)] * ("one" in left)
+
+
+def test_an_origin_that_does_not_exist_removes_nothing(shop: Connection) -> None:
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="origin is 'genrated'"):
+        shop.execute("select tool_rag.remove_example('shop', 'refund_payment', null, 'genrated')")
+
+
 def test_wording_goes_with_its_tool(shop: Connection) -> None:
     shop.execute(
         "select tool_rag.add_synonym('zebra', 'shop', 'refund_payment'),"
