@@ -6,7 +6,7 @@ import json
 import os
 import statistics
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +22,7 @@ __all__ = [
     "latency",
     "machine",
     "print_report",
+    "print_tables",
     "recall_at",
     "recall_per_tool",
     "search",
@@ -131,3 +132,22 @@ def print_report(report: Mapping[str, Any], *, as_json: bool) -> None:
         if isinstance(value, Mapping):
             value = "  ".join(f"{name} {figure}" for name, figure in value.items())
         print(f"{key:28} {value}")
+
+
+def print_tables(
+    tables: Iterable[tuple[str, Sequence[Mapping[str, Any]]]], *, as_json: bool
+) -> None:
+    """Print named tables as one JSON document, or as Markdown, each as soon as it is there."""
+    if as_json:
+        print(json.dumps({name: list(rows) for name, rows in tables}, indent=2))
+        return
+    for name, rows in tables:
+        columns = list(rows[0])
+        lines = [columns, ["---"] * len(columns)]
+        lines += [["" if row[key] is None else str(row[key]) for key in columns] for row in rows]
+        print(
+            f"\n<!-- {name} -->",
+            *(f"| {' | '.join(line)} |" for line in lines),
+            sep="\n",
+            flush=True,
+        )
