@@ -1,6 +1,6 @@
 """What each feature of a search gains against leaving it out, on public sets; as Markdown.
 
-    python -m benchmarks.asking --data DATA [--only compound,context] [--json]
+    python -m benchmarks.asking --data DATA [--only compound,context] [--into docs/retrieval.md]
 
 Parameters were chosen on the conversations with even places of sgd and bfcl/multi_turn, on requests
 of stabletoolbench, and on compositions of azure_mcp_2026 and bfcl made with another seed; the
@@ -374,12 +374,11 @@ def budget(data: Path, limit: int) -> list[Row]:
 
 
 def curating(data: Path, limit: int) -> list[Row]:
-    """When a shortlist pays: its price against that of all tools, over ten turns.
+    """Price a shortlist against all tools, over a conversation of ten turns.
 
-    The unit is the price of one token read without a cache. Writing to a cache costs 1.25 of it,
-    reading from it 0.1 (as published by a large provider in 2026). All tools are written once and
-    then read nine times. A shortlist is written ten times where each turn has its own, or once and
-    then grows where its order is kept; how much it grows is measured on sgd (see the order table).
+    The unit is a thousand tokens at the price of input that is not cached. Writing to a cache costs
+    1.25 of it, reading from it 0.1. All tools are written once and read nine times; a shortlist of
+    its own for each turn is paid in full each time.
     """
     rows = requests(data, "bfcl", limit)
     table = []
@@ -400,9 +399,9 @@ def curating(data: Path, limit: int) -> list[Row]:
                 "tokens of all": total,
                 "tokens of 8": round(one),
                 "in the 8": recall(served, lists, (8,))["@8"] if served else None,
-                "all, cached": round(total * (1.25 + 9 * 0.1)),
-                "all, no cache": total * 10,
-                "8, a list each turn": round(one * 10),
+                "price of all, cached": f"{total * (1.25 + 9 * 0.1) / 1000:.1f}",
+                "of all, not cached": f"{total * 10 / 1000:.1f}",
+                "of a list each turn": f"{one * 10 / 1000:.1f}",
             }
         )
     return table
@@ -427,6 +426,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder that holds the sets")
     parser.add_argument("--only", default=",".join(FEATURES), help="some of the features")
     parser.add_argument("--requests", type=int, default=1000, help="of a set, at the most")
+    parser.add_argument("--into", type=Path, help="a Markdown file whose tables are replaced")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     arguments = parser.parse_args()
     chosen = arguments.only.split(",")
@@ -435,6 +435,7 @@ def main() -> None:
     print_tables(
         ((name, FEATURES[name](arguments.data, arguments.requests)) for name in chosen),
         as_json=arguments.json,
+        into=arguments.into,
     )
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import statistics
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -135,9 +137,18 @@ def print_report(report: Mapping[str, Any], *, as_json: bool) -> None:
 
 
 def print_tables(
-    tables: Iterable[tuple[str, Sequence[Mapping[str, Any]]]], *, as_json: bool
+    tables: Iterable[tuple[str, Sequence[Mapping[str, Any]]]],
+    *,
+    as_json: bool,
+    into: Path | None = None,
 ) -> None:
-    """Print named tables as one JSON document, or as Markdown, each as soon as it is there."""
+    """Print named tables as one JSON document, or as Markdown, each as soon as it is there.
+
+    Args:
+        tables: name and rows of each.
+        as_json: print JSON.
+        into: a Markdown file in which the table behind the comment `<!-- NAME -->` is replaced.
+    """
     if as_json:
         print(json.dumps({name: list(rows) for name, rows in tables}, indent=2))
         return
@@ -145,9 +156,12 @@ def print_tables(
         columns = list(rows[0])
         lines = [columns, ["---"] * len(columns)]
         lines += [["" if row[key] is None else str(row[key]) for key in columns] for row in rows]
-        print(
-            f"\n<!-- {name} -->",
-            *(f"| {' | '.join(line)} |" for line in lines),
-            sep="\n",
-            flush=True,
-        )
+        table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+        mark = f"<!-- {name} -->\n"
+        print(f"\n{mark}{table}", end="", flush=True)
+        if into is not None:
+            text = into.read_text(encoding="utf-8")
+            before, _, after = text.partition(mark)
+            if not after:
+                raise ValueError(f"{into} has no line {mark.strip()}")
+            into.write_text(before + mark + table + re.sub(r"\A(?:\|.*\n)*", "", after), "utf-8")

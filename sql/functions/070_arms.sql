@@ -227,8 +227,8 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
 declare
-    -- Postings that may be read.
-    v_budget constant int := 12000;
+    -- Postings that may be read: as many as serve 200 proposals, fewer for fewer.
+    v_budget constant int := 60 * least(200, p_limit);
     -- How many of the lexemes, rarest first, propose: at least one.
     v_proposing int := greatest(1, (
         select count(*)
@@ -288,7 +288,7 @@ comment on function tool_rag._propose_by_words(
 create or replace function tool_rag._propose_by_vector(
     p_embedding @extschema:vector@.halfvec, p_role_ids int[], p_server_ids int[], p_limit int
 ) returns int[]
-language plpgsql stable parallel safe
+language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 set jit = off
 set plan_cache_mode = force_generic_plan
@@ -301,7 +301,11 @@ set hnsw.ef_search = 250
 set hnsw.iterative_scan = strict_order
 set hnsw.max_scan_tuples = 40000
 as $$
+declare
+    -- So many are looked at before the scan goes on in steps.
+    v_breadth constant int := least(250, greatest(80, 5 * p_limit / 2));
 begin
+    perform set_config('hnsw.ef_search', v_breadth::text, true);
     return array(
         (
             select v.tool_id
@@ -364,7 +368,7 @@ create or replace function tool_rag._candidates(
     p_embedding @extschema:vector@.halfvec, p_role_ids int[], p_server_ids int[], p_depth int,
     p_exact boolean
 ) returns int[]
-language plpgsql stable parallel safe
+language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off

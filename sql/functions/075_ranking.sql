@@ -2,13 +2,13 @@
 
 create or replace function tool_rag._rank_request(
     p_text text, p_embedding @extschema:vector@.halfvec, p_role_ids int[], p_server_ids int[],
-    p_limit int, p_options jsonb,
+    p_limit int, p_depth int, p_options jsonb,
     out lexeme_ids int[], out words text[], out terms text[], out expansion text,
     out vector @extschema:vector@.halfvec, out word_count int,
     out tool_ids int[], out scores float8[], out relevances float8[], out word_places int[],
     out word_scores float8[], out meaning_places int[], out similarity float8
 )
-language plpgsql stable parallel safe
+language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 set jit = off
 set plan_cache_mode = force_generic_plan
@@ -19,7 +19,6 @@ set enable_bitmapscan = off
 as $$
 #variable_conflict use_column
 declare
-    v_depth constant int := greatest(100, p_limit);
     v_rrf_k constant float8 := coalesce((p_options ->> 'rrf_k')::float8, 5);
     v_words_weight constant float8 := coalesce((p_options ->> 'words_weight')::float8, 1);
     v_meaning_weight constant float8 := coalesce((p_options ->> 'meaning_weight')::float8, 1);
@@ -38,7 +37,7 @@ begin
     v_sameness := -(vector operator(@extschema:vector@.<#>) tool_rag._tool_in_general());
     v_ids := tool_rag._candidates(
         lexeme_ids, v_query.weights, v_query.frequencies, v_query.base, v_query.slope, vector,
-        p_role_ids, p_server_ids, v_depth, coalesce((p_options -> 'exact')::boolean, false)
+        p_role_ids, p_server_ids, p_depth, coalesce((p_options -> 'exact')::boolean, false)
     );
     if v_ids = '{}' then
         return;
@@ -87,13 +86,13 @@ begin
                     max(w.score) over () as best
                 from tool_rag._rank_words(
                     lexeme_ids, v_query.weights, v_query.frequencies, terms,
-                    v_query.term_weights, v_query.base, v_query.slope, v_ids, v_depth
+                    v_query.term_weights, v_query.base, v_query.slope, v_ids, p_depth
                 ) w
                 union all
                 select m.tool_id, m.score, true, v_meaning_weight,
                     row_number() over (order by m.score desc, m.tool_id),
                     greatest(max(m.score) over (), 1e-6)
-                from tool_rag._rank_vectors(vector, 1, v_ids, v_depth) m
+                from tool_rag._rank_vectors(vector, 1, v_ids, p_depth) m
             ) a
             where a.weight > 0
             group by a.tool_id
@@ -104,7 +103,7 @@ begin
 end
 $$;
 comment on function tool_rag._rank_request(
-    text, @extschema:vector@.halfvec, int[], int[], int, jsonb
+    text, @extschema:vector@.halfvec, int[], int[], int, int, jsonb
 ) is
 'The permitted tools that serve one text best, by both arms: in order, with fused scores, relevance '
 'and what each arm said; and the text''s lexemes and vector. Everything is null where nothing is '
@@ -270,12 +269,12 @@ create or replace function tool_rag._rank_plan(
     out lexeme_ids int[], out words text[], out word_requests int[],
     out terms text[], out term_requests int[]
 )
-language plpgsql stable parallel safe
+language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    -- How deep the lists are that are merged.
-    v_deep constant int := 60;
+    -- How deep the lists are that are merged, and the arms of those beside the whole request.
+    v_deep constant int := 40;
     -- A request leans on the conversation where it has fewer words, or resembles no tool more.
     v_few_words constant int := 6;
     v_alike constant float8 := 0.3;
@@ -298,7 +297,7 @@ begin
     for i in 1 .. cardinality(p_texts) loop
         v_rank := tool_rag._rank_request(
             p_texts[i], case when i = 1 then p_embedding end, p_role_ids, p_server_ids, v_limit,
-            p_options
+            case when i = 1 then greatest(100, v_limit) else v_deep end, p_options
         );
         vectors[i] := v_rank.vector;
         expansions[i] := v_rank.expansion;

@@ -108,3 +108,51 @@ def test_bad_arguments_are_usage_errors(cli: Cli, developer: str) -> None:
         assert (outcome.code, outcome.out) == (2, "")
         assert outcome.err.startswith("Error: ")
         assert message in outcome.err
+
+
+def test_earlier_messages_help_where_the_request_says_little(cli: Cli, developer: str) -> None:
+    outcome = cli("search", "yes, that one", "--role", developer, "--context", QUERY, "-k", "1")
+    (row,) = outcome.rows()
+    assert row["tool"] == "github/create_pull_request"
+    assert f"earlier: {QUERY}" in row["reason"]
+
+
+def test_a_request_that_nothing_serves_is_said(cli: Cli, developer: str) -> None:
+    outcome = cli("search", "qwrtz jklm", "--role", developer, "--min-relevance", "0.9")
+    assert (outcome.code, outcome.out) == (0, "")
+    assert "serves the request with a relevance of 0.9 or more" in outcome.err
+    assert cli("search", QUERY, "--role", developer, "--min-relevance", "2").code == 2
+
+
+def test_why_a_tool_is_not_in_the_list(cli: Cli, developer: str) -> None:
+    asked = ("search", QUERY, "--role", developer, "-k", "1", "--why-not")
+    (row,) = cli(*asked, "github/list_issues").rows()
+    assert row["outcome"] == "crowded_out"
+    assert "github/create_pull_request" in row["reason"]
+    document = cli(*asked, "github/nothing", "--json").json()
+    assert document["outcome"] == "not_permitted"
+    assert cli(*asked, "github/create_pull_request", "--json").json()["rank"] == 1
+    wrong = cli(*asked, "nothing")
+    assert wrong.code == 2
+    assert "SERVER/TOOL" in wrong.err
+
+
+def test_explain_names_the_words_that_stand_in_no_tool(cli: Cli, developer: str) -> None:
+    outcome = cli("search", f"{QUERY} xylograph", "--role", developer, "--explain")
+    assert "In no tool: xylograph." in outcome.err
+    assert "In no tool" not in cli("search", f"{QUERY} xylograph", "--role", developer).err
+
+
+def test_few_tools_need_no_shortlist(cli: Cli, developer: str, database: str) -> None:
+    assert "sending all of them is simpler" in cli("search", QUERY, "--role", developer).err
+    with psycopg.connect(database) as connection:
+        connection.execute(
+            """
+            select tool_rag.upsert_tools(jsonb_build_object('server', 'many', 'tools', (
+                select jsonb_agg(jsonb_build_object('name', 'tool_' || n))
+                from generate_series(1, 20) n
+            ))), tool_rag.grant_tools(%s, 'many', '*')
+            """,
+            (developer,),
+        )
+    assert "sending all" not in cli("search", QUERY, "--role", developer).err

@@ -134,7 +134,7 @@ CREATE FUNCTION tool_rag._before_tool_write() RETURNS trigger
 COMMENT ON FUNCTION tool_rag._before_tool_write() IS 'Fills the derived columns of a tool.';
 
 CREATE FUNCTION tool_rag._candidates(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_depth integer, p_exact boolean) RETURNS integer[]
-    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
@@ -462,7 +462,7 @@ CREATE FUNCTION tool_rag._plan_request(p_query text, p_context text[], p_options
 COMMENT ON FUNCTION tool_rag._plan_request(p_query text, p_context text[], p_options jsonb, OUT texts text[], OUT kinds text[]) IS 'What a search ranks: the whole request, its parts where it has several, and the last earlier messages, the latest first; each with its kind (whole, part or context).';
 
 CREATE FUNCTION tool_rag._propose_by_vector(p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer) RETURNS integer[]
-    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -499,14 +499,14 @@ CREATE FUNCTION tool_rag._query_terms(p_text text) RETURNS text[]
 COMMENT ON FUNCTION tool_rag._query_terms(p_text text) IS 'The distinct lexemes of a text.';
 
 CREATE FUNCTION tool_rag._rank_plan(p_texts text[], p_kinds text[], p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_k integer, p_min_relevance double precision, p_options jsonb, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT requests integer[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT vectors public.halfvec[], OUT expansions text[], OUT lexeme_ids integer[], OUT words text[], OUT word_requests integer[], OUT terms text[], OUT term_requests integer[]) RETURNS record
-    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._rank_plan(p_texts text[], p_kinds text[], p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_k integer, p_min_relevance double precision, p_options jsonb, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT requests integer[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT vectors public.halfvec[], OUT expansions text[], OUT lexeme_ids integer[], OUT words text[], OUT word_requests integer[], OUT terms text[], OUT term_requests integer[]) IS 'The k best tools for the texts of a plan, and by which text each is there; and the lexemes and vectors of all texts, to explain it by.';
 
-CREATE FUNCTION tool_rag._rank_request(p_text text, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer, p_options jsonb, OUT lexeme_ids integer[], OUT words text[], OUT terms text[], OUT expansion text, OUT vector public.halfvec, OUT word_count integer, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT similarity double precision) RETURNS record
-    LANGUAGE plpgsql STABLE PARALLEL SAFE
+CREATE FUNCTION tool_rag._rank_request(p_text text, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer, p_depth integer, p_options jsonb, OUT lexeme_ids integer[], OUT words text[], OUT terms text[], OUT expansion text, OUT vector public.halfvec, OUT word_count integer, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT similarity double precision) RETURNS record
+    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -516,7 +516,7 @@ CREATE FUNCTION tool_rag._rank_request(p_text text, p_embedding public.halfvec, 
     SET enable_bitmapscan TO 'off'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._rank_request(p_text text, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer, p_options jsonb, OUT lexeme_ids integer[], OUT words text[], OUT terms text[], OUT expansion text, OUT vector public.halfvec, OUT word_count integer, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT similarity double precision) IS 'The permitted tools that serve one text best, by both arms: in order, with fused scores, relevance and what each arm said; and the text''s lexemes and vector. Everything is null where nothing is permitted or nothing ranks.';
+COMMENT ON FUNCTION tool_rag._rank_request(p_text text, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer, p_depth integer, p_options jsonb, OUT lexeme_ids integer[], OUT words text[], OUT terms text[], OUT expansion text, OUT vector public.halfvec, OUT word_count integer, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT similarity double precision) IS 'The permitted tools that serve one text best, by both arms: in order, with fused scores, relevance and what each arm said; and the text''s lexemes and vector. Everything is null where nothing is permitted or nothing ranks.';
 
 CREATE FUNCTION tool_rag._rank_vectors(p_embedding public.halfvec, p_model_id integer, p_tool_ids integer[], p_limit integer) RETURNS TABLE(tool_id integer, score double precision)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -1687,7 +1687,7 @@ REVOKE ALL ON FUNCTION tool_rag._query_terms(p_text text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._rank_plan(p_texts text[], p_kinds text[], p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_k integer, p_min_relevance double precision, p_options jsonb, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT requests integer[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT vectors public.halfvec[], OUT expansions text[], OUT lexeme_ids integer[], OUT words text[], OUT word_requests integer[], OUT terms text[], OUT term_requests integer[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION tool_rag._rank_request(p_text text, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer, p_options jsonb, OUT lexeme_ids integer[], OUT words text[], OUT terms text[], OUT expansion text, OUT vector public.halfvec, OUT word_count integer, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT similarity double precision) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag._rank_request(p_text text, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer, p_depth integer, p_options jsonb, OUT lexeme_ids integer[], OUT words text[], OUT terms text[], OUT expansion text, OUT vector public.halfvec, OUT word_count integer, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT similarity double precision) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._rank_vectors(p_embedding public.halfvec, p_model_id integer, p_tool_ids integer[], p_limit integer) FROM PUBLIC;
 
