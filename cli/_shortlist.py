@@ -17,6 +17,21 @@ __all__ = ["draw_shortlist", "print_shortlist"]
 
 # Below this width of the terminal, a tool's name takes two lines rather than the reason's room.
 _WIDE = 96
+# So many columns, up to the tokens, hold no text to fold.
+_FIXED = 4
+
+
+# What `explain` may hold besides the two arms and the grant, each with how a person would say it.
+_CAUSES = {
+    "example": "as in: {}",
+    "synonym": "synonym: {}",
+    "expansion": "term also means: {}",
+    "part": "for: {}",
+    "context": "earlier: {}",
+    "needed": "needed by {by}: {reason}",
+    "used": "used in turn {turn}",
+    "sent": "sent before, at place {}",
+}
 
 
 def print_shortlist(hits: Sequence[ToolHit], *, explain: bool) -> None:
@@ -24,7 +39,8 @@ def print_shortlist(hits: Sequence[ToolHit], *, explain: bool) -> None:
 
     Args:
         hits: at least one.
-        explain: whether to add a column with rank and score in each arm.
+        explain: whether to show, instead of the reason, what each arm said, what else led to the
+            tool, and the rule that allows it.
     """
     if not sys.stdout.isatty():
         print_table(_columns(hits, explain=explain), _rows(hits, explain=explain))
@@ -41,22 +57,17 @@ def draw_shortlist(console: Console, hits: Sequence[ToolHit], *, explain: bool =
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in _columns(hits, explain=False):
-        if column == "reason":
+    for place, column in enumerate(_columns(hits, explain=explain)):
+        if place >= _FIXED:
             table.add_column(column, overflow="fold")
         else:
             table.add_column(column, justify="left" if column == "tool" else "right", no_wrap=True)
-    for hit, (rank, tool, rating, tokens, reason) in zip(
-        hits, _rows(hits, explain=False), strict=True
-    ):
+    for hit, (rank, tool, *figures) in zip(hits, _rows(hits, explain=explain), strict=True):
         name = Text(str(tool), style="green")
         if console.width < _WIDE:
             name = Text(f"{hit.server}/\n{hit.name}", style="green")
         # As Text, so that brackets are not taken for markup.
-        why = Text(str(reason))
-        if explain:
-            why.append(f"\n{_flatten(hit.explain or {})}", style="dim")
-        table.add_row(str(rank), name, str(rating), str(tokens), why)
+        table.add_row(str(rank), name, *(Text(str(figure)) for figure in figures))
     console.print(table)
 
 
@@ -66,7 +77,8 @@ def _is_rated(hits: Sequence[ToolHit]) -> bool:
 
 def _columns(hits: Sequence[ToolHit], *, explain: bool) -> list[str]:
     rating = "relevance" if _is_rated(hits) else "score"
-    return ["rank", "tool", rating, "tokens", "reason", *(["explain"] if explain else [])]
+    more = ["words", "meaning", "because", "allowed by"] if explain else ["reason"]
+    return ["rank", "tool", rating, "tokens", *more]
 
 
 def _rows(hits: Sequence[ToolHit], *, explain: bool) -> list[tuple[object, ...]]:
@@ -77,8 +89,7 @@ def _rows(hits: Sequence[ToolHit], *, explain: bool) -> list[tuple[object, ...]]
             f"{hit.server}/{hit.name}",
             _number(hit.relevance, 2) if rated else _number(hit.score, 3),
             hit.tokens,
-            hit.reason or "",
-            *([_flatten(hit.explain or {})] if explain else []),
+            *(_facts(hit.explain or {}) if explain else (hit.reason or "",)),
         )
         for hit in hits
     ]
@@ -89,15 +100,21 @@ def _number(value: float | None, digits: int) -> str:
     return "" if value is None else f"{value:.{digits}f}"
 
 
-def _flatten(explain: Mapping[str, Any]) -> str:
-    """Return nested facts on one line: `words: rank 2, score 2.6; meaning: rank 8`."""
-    return "; ".join(
-        f"{key}: {', '.join(f'{name} {_brief(fact)}' for name, fact in value.items())}"
-        if isinstance(value, dict)
-        else f"{key}: {_brief(value)}"
-        for key, value in explain.items()
-    )
-
-
-def _brief(fact: object) -> str:
-    return " ".join(map(str, fact)) if isinstance(fact, list) else str(fact)
+def _facts(explain: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    """Return what each arm said, what else led to the tool, and the rule that allows it."""
+    arms = []
+    for arm in ("words", "meaning"):
+        said = explain.get(arm, {})
+        place = f"#{said['rank']}, " if said.get("rank") else ""
+        matched = f": {', '.join(said['matched'])}" if said.get("matched") else ""
+        arms.append(f"{place}{said['score']:.2f}{matched}" if said else "")
+    causes = [
+        form.format(**explain[cause])
+        if isinstance(explain[cause], Mapping)
+        else form.format(explain[cause])
+        for cause, form in _CAUSES.items()
+        if cause in explain
+    ]
+    grant = explain.get("grant", {})
+    until = f" until {grant['valid_until']}" if grant.get("valid_until") else ""
+    return (*arms, "; ".join(causes), f"{grant['role']}: {grant['rule']}{until}" if grant else "")

@@ -39,8 +39,10 @@ def test_the_request_may_come_from_stdin(cli: Cli, developer: str) -> None:
 
 def test_explain_adds_the_arms(cli: Cli, developer: str) -> None:
     (row,) = cli("search", QUERY, "--role", developer, "-k", "1", "--explain").rows()
-    assert "words: rank 1" in row["explain"]
-    assert "meaning: rank 1" in row["explain"]
+    assert row["words"].startswith("#1, ")
+    assert row["words"].endswith(": branch, open, pull, request")
+    assert row["meaning"].startswith("#1, 0.")
+    assert row["allowed by"] == "developer: github/*"
 
 
 def test_json_has_the_columns_of_the_sql_function(cli: Cli, developer: str, database: str) -> None:

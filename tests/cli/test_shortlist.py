@@ -53,14 +53,34 @@ def test_the_rating_is_the_relevance_where_there_is_one() -> None:
     assert "0.50" in rated
 
 
-def test_explain_adds_the_facts_below_the_reason() -> None:
-    text = " ".join(drawn(160, hit(), explain=True).split())
-    assert "words: rank 1, matched a b; cut: 0.2" in text
-    assert "words: rank 1" not in drawn(160, hit())
+EXPLAINED = {
+    "words": {"rank": 2, "score": 6.534, "matched": ["book", "[hotel]"]},
+    "meaning": {"rank": 1, "score": 0.64},
+    "part": "a hotel in Rome",
+    "needed": {"by": "a/b", "reason": "its id"},
+    "sent": 3,
+    "grant": {"role": "clerk", "rule": "*/*", "valid_until": "2031-01-01"},
+}
+FACTS = [
+    "#2, 6.53: book, [hotel]",
+    "#1, 0.64",
+    "for: a hotel in Rome; needed by a/b: its id; sent before, at place 3",
+    "clerk: */* until 2031-01-01",
+]
+
+
+def test_explain_shows_what_led_to_a_tool() -> None:
+    text = " ".join(drawn(300, hit(explain=EXPLAINED), explain=True).split())
+    for fact in FACTS:
+        assert fact in text
+    assert "#2, 6.53" not in drawn(300, hit(explain=EXPLAINED))
+    bare = drawn(300, hit(explain=None), explain=True)
+    assert "update_pull_request_branch_protection" in bare
 
 
 def test_elsewhere_it_is_tab_separated(capsys: pytest.CaptureFixture[str]) -> None:
-    print_shortlist([hit()], explain=True)
+    print_shortlist([hit(explain=EXPLAINED)], explain=True)
     head, row = capsys.readouterr().out.splitlines()
-    assert head.split("\t") == ["rank", "tool", "score", "tokens", "reason", "explain"]
-    assert row.split("\t")[-1] == "words: rank 1, matched a b; cut: 0.2"
+    columns = ["rank", "tool", "score", "tokens", "words", "meaning", "because", "allowed by"]
+    assert head.split("\t") == columns
+    assert row.split("\t")[4:] == FACTS
