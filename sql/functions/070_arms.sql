@@ -180,34 +180,18 @@ begin
     if p_embedding is null then
         return;
     end if;
-    -- The distance comes before the grouping, so that no vector is carried along. Where the caller
-    -- sees much of the catalogue, reading all vectors is quicker than to look each one up.
-    if 4 * cardinality(p_tool_ids) > (select document_count from tool_rag.catalogue_state) then
-        return query
-        select d.tool_id, -min(d.distance)
-        from (
-            select v.tool_id, v.embedding operator(@extschema:vector@.<#>) p_embedding as distance
-            from tool_rag.tool_vector v
-            where v.model_id = p_model_id
-                and (v.tool_id in (select unnest(p_tool_ids))) is true
-            offset 0
-        ) d
-        group by d.tool_id
-        order by 2 desc, 1
-        limit p_limit;
-    else
-        return query
-        select d.tool_id, -min(d.distance)
-        from (
-            select v.tool_id, v.embedding operator(@extschema:vector@.<#>) p_embedding as distance
-            from unnest(p_tool_ids) t (tool_id)
-            join tool_rag.tool_vector v on v.model_id = p_model_id and v.tool_id = t.tool_id
-            offset 0
-        ) d
-        group by d.tool_id
-        order by 2 desc, 1
-        limit p_limit;
-    end if;
+    -- The distance comes before the grouping, so that no vector is carried along.
+    return query
+    select d.tool_id, -min(d.distance)
+    from (
+        select v.tool_id, v.embedding operator(@extschema:vector@.<#>) p_embedding as distance
+        from tool_rag.tool_vector v
+        where v.model_id = p_model_id and v.tool_id = any(p_tool_ids)
+        offset 0
+    ) d
+    group by d.tool_id
+    order by 2 desc, 1
+    limit p_limit;
 end
 $$;
 comment on function tool_rag._rank_vectors(@extschema:vector@.halfvec, int, int[], int) is

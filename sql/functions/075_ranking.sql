@@ -45,18 +45,14 @@ begin
 
     -- Reciprocal rank fusion (Cormack, Clarke and Buettcher 2009), and a share of each score as a
     -- fraction of its arm's best: ranks alone can't tell a narrow lead from a wide one. An arm
-    -- without a match ranks nothing.
+    -- without a match ranks nothing. Both arms come in order, and so does what is aggregated.
     select
-        array_agg(f.tool_id order by f.place), array_agg(f.score order by f.place),
-        array_agg(
-            tool_rag._relevance(
-                f.meaning_score / r.scale, f.word_score,
-                coalesce(cardinality(v_query.lexeme_ids), 0), v_sameness, r.document_count
-            )
-            order by f.place
-        ),
-        array_agg(f.word_place order by f.place), array_agg(f.word_score order by f.place),
-        array_agg(f.meaning_place order by f.place),
+        array_agg(f.tool_id), array_agg(f.score),
+        array_agg(tool_rag._relevance(
+            f.meaning_score / r.scale, f.word_score, coalesce(cardinality(lexeme_ids), 0),
+            v_sameness, r.document_count
+        )),
+        array_agg(f.word_place), array_agg(f.word_score), array_agg(f.meaning_place),
         max(f.meaning_score / r.scale)
     into tool_ids, scores, relevances, word_places, word_scores, meaning_places, similarity
     from (
@@ -66,39 +62,32 @@ begin
         cross join tool_rag.catalogue_state s
     ) r
     cross join lateral (
-        select f.*,
-            row_number() over (
-                order by f.score desc, f.meaning_score desc nulls last, f.tool_id
-            ) as place
+        select a.tool_id,
+            sum(
+                a.weight
+                * (1 / (v_rrf_k + a.place) + v_score_weight * greatest(a.score, 0) / a.best / 2)
+            ) as score,
+            max(a.place) filter (where not a.is_meaning)::int as word_place,
+            max(a.score) filter (where not a.is_meaning) as word_score,
+            max(a.place) filter (where a.is_meaning)::int as meaning_place,
+            max(a.score) filter (where a.is_meaning) as meaning_score
         from (
-            select a.tool_id,
-                sum(
-                    a.weight
-                    * (1 / (v_rrf_k + a.place) + v_score_weight * greatest(a.score, 0) / a.best / 2)
-                ) as score,
-                max(a.place) filter (where not a.is_meaning) as word_place,
-                max(a.score) filter (where not a.is_meaning) as word_score,
-                max(a.place) filter (where a.is_meaning) as meaning_place,
-                max(a.score) filter (where a.is_meaning) as meaning_score
-            from (
-                select w.tool_id, w.score, false as is_meaning, v_words_weight as weight,
-                    row_number() over (order by w.score desc, w.tool_id) as place,
-                    max(w.score) over () as best
-                from tool_rag._rank_words(
-                    lexeme_ids, v_query.weights, v_query.frequencies, terms,
-                    v_query.term_weights, v_query.base, v_query.slope, v_ids, p_depth
-                ) w
-                union all
-                select m.tool_id, m.score, true, v_meaning_weight,
-                    row_number() over (order by m.score desc, m.tool_id),
-                    greatest(max(m.score) over (), 1e-6)
-                from tool_rag._rank_vectors(vector, 1, v_ids, p_depth) m
-            ) a
-            where a.weight > 0
-            group by a.tool_id
-            order by 2 desc, 6 desc nulls last, 1
-            limit p_limit
-        ) f
+            select w.tool_id, w.score, w.place, max(w.score) over () as best,
+                v_words_weight as weight, false as is_meaning
+            from tool_rag._rank_words(
+                lexeme_ids, v_query.weights, v_query.frequencies, terms, v_query.term_weights,
+                v_query.base, v_query.slope, v_ids, p_depth
+            ) with ordinality w (tool_id, score, place)
+            union all
+            select m.tool_id, m.score, m.place, greatest(max(m.score) over (), 1e-6),
+                v_meaning_weight, true
+            from tool_rag._rank_vectors(vector, 1, v_ids, p_depth)
+                with ordinality m (tool_id, score, place)
+        ) a
+        where a.weight > 0
+        group by a.tool_id
+        order by 2 desc, 6 desc nulls last, 1
+        limit p_limit
     ) f;
 end
 $$;
