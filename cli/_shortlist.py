@@ -100,7 +100,7 @@ def _number(value: float | None, digits: int) -> str:
     return "" if value is None else f"{value:.{digits}f}"
 
 
-def _facts(explain: Mapping[str, Any]) -> tuple[str, str, str, str]:
+def _facts(explain: Mapping[str, Any]) -> tuple[str, ...]:
     """Return what each arm said, what else led to the tool, and the rule that allows it."""
     arms = []
     for arm in ("words", "meaning"):

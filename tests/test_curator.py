@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import json
+import os
 import random
 import re
+import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +44,61 @@ def curator(connection: Connection) -> Curator:
     return made
 
 
+# A program for the interface, which knows nothing else of this package.
+PROGRAM = """
+import json, sys
+from tool_rag_pg.curator import get_curator, load_tool_context
+
+TOOLS = [tuple(pair) for pair in json.load(sys.stdin)]
+
+class Agent:
+    def __init__(self, tools):
+        self.tools = tools
+        self.curator = get_curator()
+        self.curator.build_index(tools, extra_context=load_tool_context())
+
+    def prompt(self, message):
+        return [name for name, description in self.curator.select(message, self.tools)]
+
+agent = Agent(TOOLS)
+print(json.dumps([agent.prompt(message) for message in sys.argv[1:]]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "found"),
+    [
+        ("none", [[name for name, _ in TOOLS]] * 3),
+        ("keyword", [["transfer_funds"], ["submit_grievance"], []]),
+        ("dense", [["transfer_funds"], ["submit_grievance"], ["get_weather"]]),
+        ("rag", [["transfer_funds"], ["submit_grievance"], ["get_weather"]]),
+    ],
+)
 def test_a_program_of_the_interface_runs_unchanged(
-    database: str, monkeypatch: pytest.MonkeyPatch
+    database: str, tmp_path: Path, mode: str, found: list[list[str]]
 ) -> None:
+    context = tmp_path / "context.json"
+    context.write_text('{"submit_grievance": "raise complaint lodge formal protest"}')
+    settings = {
+        "TOOL_RAG_DATABASE_URL": database,
+        "TOOL_CURATOR_MODE": mode,
+        "TOOL_CURATOR_TOP_K": "1",
+        "TOOL_CURATOR_CONTEXT": str(context),
+    }
+    messages = ("Can I send money to Rahul?", "I'd like to lodge a complaint", "is it rainy")
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM, *messages],
+            input=json.dumps(TOOLS),
+            env=os.environ | settings,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert json.loads(done.stdout) == found
+
+
+def test_the_example_of_the_interface_holds(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOOL_RAG_DATABASE_URL", database)
     curator = get_curator(mode="rag", top_k=3)
     curator.build_index(TOOLS, extra_context=load_tool_context())
@@ -170,6 +226,60 @@ def test_further_words_are_found(connection: Connection) -> None:
     gone = curator.build_index(TOOLS)
     assert gone is not None
     assert gone.changed == 1
+
+
+def test_further_words_are_synonyms(connection: Connection) -> None:
+    def synonyms() -> list[tuple[str | None, str]]:
+        return [(each.tool, each.words) for each in retriever.list_synonyms("curator")]
+
+    def change(words: Mapping[str, str | Sequence[str]]) -> tuple[int, int]:
+        made = curator.build_index(TOOLS, extra_context=words)
+        assert made is not None
+        return made.changed, made.unchanged
+
+    retriever = ToolRetriever(connection)
+    curator = get_curator(top_k=2, connection=connection)
+    curator.build_index(TOOLS)
+    assert change({"submit_grievance": "raise complaint lodge", "book_train": "rail"}) == (2, 3)
+    assert synonyms() == [("book_train", "rail"), ("submit_grievance", "raise complaint lodge")]
+    (hit, *_) = retriever.search_tools("lodge a complaint", roles=["curator"], servers=["curator"])
+    assert (hit.name, hit.title) == ("submit_grievance", None)
+    assert hit.explain is not None
+    assert hit.explain["synonym"] == "raise complaint lodge"
+    assert hit.explain["words"]["matched"] == ["complaint", "lodge"]
+    # The same again, as a list too, is no change; others replace them, and what is dropped goes.
+    assert change(
+        {"submit_grievance": ["raise", "complaint", "lodge"], "book_train": " rail\n", "x": "y"}
+    ) == (0, 5)
+    assert change({"submit_grievance": "protest", "get_weather": " "}) == (2, 3)
+    assert synonyms() == [("submit_grievance", "protest")]
+    keyword = get_curator("keyword", connection=connection)
+    assert keyword.select("lodge a complaint", TOOLS) == []
+    assert keyword.select("a protest", TOOLS) == TOOLS[:1]
+    assert change({}) == (1, 4)
+    assert synonyms() == []
+
+
+def test_words_without_end_are_cut_between_words(connection: Connection) -> None:
+    curator = get_curator("keyword", 1, connection=connection)
+    words = " ".join(f"word{number}" for number in range(10_000))
+    curator.build_index(
+        TOOLS, extra_context={"book_train": f"{words} \0", "get_weather": "x" * 5000}
+    )
+    again = curator.build_index(
+        TOOLS, extra_context={"book_train": words, "get_weather": "x" * 5000}
+    )
+    assert again is not None
+    assert again.unchanged == 5
+    assert curator.select("about word77", TOOLS) == [TOOLS[3]]
+    listed = ToolRetriever(connection).list_synonyms("curator")
+    assert 20 < len(listed) < 30
+
+
+def test_a_set_that_is_indexed_apart_has_the_words_too(connection: Connection) -> None:
+    curator = get_curator("keyword", 1, connection=connection)
+    curator.build_index(TOOLS[:2], extra_context={"get_weather": "umbrella"})
+    assert curator.select("an umbrella", TOOLS[:3]) == [TOOLS[2]]
 
 
 def test_a_name_given_twice_keeps_all_its_pairs(connection: Connection) -> None:

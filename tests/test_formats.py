@@ -762,6 +762,14 @@ def test_identity_parameters_are_not_shown(render: Callable[..., Rendered]) -> N
     assert "amount" in shown
 
 
+def test_hits_of_a_search_do_not_show_identity() -> None:
+    hit = tool(WithIdentity().input_schema, explain={"identity_parameters": ["customer_id"]})
+    for render in (to_openai_chat, to_openai_responses, to_anthropic, to_gemini, to_mcp):
+        assert "customer_id" not in json.dumps(render([hit]).tools)
+    assert "customer_id" not in json.dumps(to_openai_tool_search_output([hit], call_id="c").tools)
+    assert "customer_id" in json.dumps(to_mcp([tool(WithIdentity().input_schema)]).tools)
+
+
 # Names
 
 
@@ -810,6 +818,24 @@ def test_a_hash_that_is_taken_gets_longer() -> None:
     assert both[squatter] == name
     assert both["a", "b.c"] != name
     assert both["a", "b.c"].startswith(name)
+
+
+def test_a_call_is_named_as_resolve_tool_takes_it() -> None:
+    rendered = to_mcp([tool(name="refund"), tool(name="sales.summary"), tool(name="a/b")])
+    for name, (server, called) in rendered.names.items():
+        assert rendered.full_name(name) == f"{server}/{called}"
+        assert rendered.name_of(server, called) == name
+    for wrong, expected in (
+        ("shop__refnd", "shop/refnd"),
+        ("refund", "refund"),
+        ("shop/refund", "shop/refund"),
+        ("a__b__c", "a/b__c"),
+        ("", ""),
+    ):
+        assert rendered.full_name(wrong) == expected
+    with pytest.raises(InvalidArgument, match="no tool of this list is shop/buy") as caught:
+        rendered.name_of("shop", "buy")
+    assert caught.value.hint
 
 
 def test_hits_keep_their_order_and_count_once() -> None:

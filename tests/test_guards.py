@@ -23,6 +23,7 @@ from tool_rag_pg.guards import (
     hide_identity,
     prepare_call,
 )
+from tool_rag_pg.models import ToolHit
 
 TEXT = {"type": "string"}
 REFUND = {
@@ -123,6 +124,32 @@ def test_identity_that_nothing_declares_is_not_guessed() -> None:
     assert call.arguments == {"a": 1}
     with pytest.raises(InvalidArgument, match="one text"):
         prepare_call(Plain(), {}, {"user": 1}, identity_parameters="user")
+
+
+def test_identity_of_a_hit_is_what_its_search_says() -> None:
+    def hit(explain: dict[str, Any] | None) -> ToolHit:
+        return ToolHit(
+            rank=1,
+            server="shop",
+            name="refund_payment",
+            title=None,
+            description="",
+            input_schema=REFUND,
+            is_action=True,
+            relevance=None,
+            score=None,
+            tokens=1,
+            reason=None,
+            explain=explain,
+        )
+
+    written = {"amount": 5, "customer_id": "c9"}
+    call = prepare_call(hit({"identity_parameters": ["customer_id"]}), written, SESSION)
+    assert (call.arguments["customer_id"], call.overridden) == ("c7", ("customer_id",))
+    assert prepare_call(hit({"identity_parameters": []}), written, SESSION).overridden == ()
+    for unknown in (None, {}):
+        with pytest.raises(InvalidArgument, match="nothing says which arguments"):
+            prepare_call(hit(unknown), written, SESSION)
 
 
 def test_the_session_s_values_are_copied() -> None:

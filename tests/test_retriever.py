@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import inspect
 import re
 from datetime import UTC, datetime, timedelta
@@ -26,6 +27,7 @@ from tool_rag_pg.models import (
     ListedDependency,
     ListedExample,
     ListedSynonym,
+    MissingTool,
     PermittedTool,
     ResolvedTool,
     ServerChange,
@@ -118,6 +120,127 @@ def retriever_savepoint(retriever: ToolRetriever) -> Any:
     database = retriever._database
     assert isinstance(database, psycopg.Connection)
     return database.transaction()
+
+
+def test_a_batch_is_one_list_for_each_query(retriever: ToolRetriever) -> None:
+    queries = [QUERY, "zebra quagga", "which issues are open"]
+    lists = retriever.search_tools_batch(
+        queries, roles=["developer"], limits=[1, 2, 2], min_relevance=0.2
+    )
+    assert [len(hits) for hits in lists] == [1, 0, 1]
+    assert [hits[0].name for hits in lists if hits] == ["create_pull_request", "list_issues"]
+    alone = [
+        retriever.search_tools(query, roles=["developer"], k=k, min_relevance=0.2)
+        for query, k in zip(queries, (1, 2, 2), strict=True)
+    ]
+    assert lists == alone
+    assert [len(hits) for hits in retriever.search_tools_batch(queries, roles=["developer"])] == [
+        2,
+        2,
+        2,
+    ]
+    assert retriever.search_tools_batch(queries, roles=["nobody"]) == [[], [], []]
+    assert retriever.search_tools_batch(["nul\0 pull"], roles=["developer"], servers=["mail"]) == [
+        []
+    ]
+    for refused in ({"queries": []}, {"queries": ["a", "b"], "limits": [1]}, {"queries": [" "]}):
+        with pytest.raises(InvalidArgument) as caught, retriever_savepoint(retriever):
+            retriever.search_tools_batch(**refused, roles=["developer"])
+        assert caught.value.hint
+    with pytest.raises(InvalidArgument, match="queries is one text"):
+        retriever.search_tools_batch(QUERY, roles=["developer"])
+
+
+def test_what_serves_too_little_is_cut_off(retriever: ToolRetriever) -> None:
+    every = retriever.search_tools(QUERY, roles=["developer"])
+    assert len(every) == 2
+    assert all(hit.relevance is not None for hit in every)
+    least = min(hit.relevance or 0 for hit in every)
+    kept = retriever.search_tools(QUERY, roles=["developer"], min_relevance=least + 0.01)
+    assert [hit.name for hit in kept] == ["create_pull_request"]
+    assert retriever.search_tools("zebra quagga", roles=["developer"], min_relevance=0.5) == []
+    for refused in (-0.1, 1.1):
+        with pytest.raises(InvalidArgument, match="min_relevance"), retriever_savepoint(retriever):
+            retriever.search_tools(QUERY, roles=["developer"], min_relevance=refused)
+
+
+def test_earlier_messages_count_where_a_request_says_little(retriever: ToolRetriever) -> None:
+    def first(query: str, *context: str, **options: float) -> str:
+        return retriever.search_tools(
+            query, roles=["developer"], k=1, context=context, options=options
+        )[0].name
+
+    issues = ("which issues are open",)
+    assert first("yes please", *issues) == "list_issues"
+    assert first("yes please", QUERY, "nul\0", "") == "create_pull_request"
+    assert first(f"{QUERY} to the main line", *issues) == "create_pull_request"
+    hits = retriever.search_tools("yes please", roles=["developer"], k=1, context=issues)
+    assert hits[0].explain is not None
+    assert hits[0].explain["context"] == issues[0]
+    with pytest.raises(InvalidArgument, match="context is one text"):
+        retriever.search_tools(QUERY, context="before")
+
+
+def test_options_reach_the_function(retriever: ToolRetriever) -> None:
+    several = f"{QUERY}; which issues are open"
+    parts = retriever.search_tools(several, roles=["developer"], k=2)
+    assert {hit.name for hit in parts if "part" in (hit.explain or {})} == {
+        "create_pull_request",
+        "list_issues",
+    }
+    whole = retriever.search_tools(several, roles=["developer"], options={"split": False})
+    assert not any("part" in (hit.explain or {}) for hit in whole)
+    named = f"list_issues, not to {QUERY}"
+    for anchor, name in (("exact", "list_issues"), ("none", "create_pull_request")):
+        hits = retriever.search_tools(named, roles=["developer"], options={"anchor": anchor})
+        assert hits[0].name == name
+    for refused in ({"split": 1}, {"anchor": "any"}, {"context_weight": -1}):
+        with pytest.raises(InvalidArgument, match="options"), retriever_savepoint(retriever):
+            retriever.search_tools(QUERY, roles=["developer"], options=refused)
+
+
+def test_why_a_tool_is_missing(retriever: ToolRetriever) -> None:
+    def missing(server: str, tool: str, **options: Any) -> MissingTool:
+        return retriever.explain_missing(QUERY, server, tool, roles=["developer"], **options)
+
+    crowded = missing("github", "list_issues", k=1)
+    assert (crowded.outcome, crowded.rank) == ("crowded_out", 2)
+    assert crowded.detail is not None
+    assert crowded.detail["last"] == "github/create_pull_request"
+    assert missing("github", "list_issues").outcome == "listed"
+    assert missing("github", "list_issues", min_relevance=0.99).outcome == "below_cut_off"
+    assert missing("github", "list_issues", servers=["mail"]).outcome == "other_server"
+    hidden = missing("github", "delete_repo")
+    assert hidden.outcome == "not_permitted"
+    nowhere = missing("github", "delete_all")
+    renamed = hidden.reason.replace("delete_repo", "delete_all")
+    assert nowhere == dataclasses.replace(hidden, reason=renamed)
+    with pytest.raises(InvalidArgument), retriever_savepoint(retriever):
+        missing("github", "list_issues", k=0)
+
+
+def test_words_that_match_nothing(retriever: ToolRetriever) -> None:
+    assert retriever.unmatched_words("zebra pull request", roles=["developer"]) == ["zebra"]
+    assert retriever.unmatched_words("pull", roles=["developer"], servers=["mail"]) == ["pull"]
+    assert retriever.unmatched_words("pull") == ["pull"]
+
+
+def test_hits_name_the_identity_parameters(retriever: ToolRetriever) -> None:
+    (github,) = retriever.upsert_tools(
+        {
+            **GITHUB,
+            "tools": [
+                {**tool, "identity_parameters": ["owner"]}
+                if tool["name"] == "create_pull_request"
+                else tool
+                for tool in GITHUB["tools"]
+            ],
+        }
+    )
+    assert github.changed == 1
+    hits = retriever.search_tools(QUERY, roles=["developer"])
+    assert [hit.identity_parameters for hit in hits] == [["owner"], []]
+    assert dataclasses.replace(hits[0], explain=None).identity_parameters is None
 
 
 def test_without_roles_those_of_the_session_count(retriever: ToolRetriever) -> None:
@@ -342,6 +465,37 @@ def test_tools_in_use_stay_and_a_budget_holds(retriever: ToolRetriever) -> None:
             retriever.record_use("c", turn, "github", "list_issues")
 
 
+def test_tools_that_were_sent_keep_their_places(retriever: ToolRetriever) -> None:
+    sent = ["github/list_issues", "github/create_pull_request"]
+    assert retriever.record_sent("c", sent) == 2
+    assert retriever.record_sent("c", sent[:1]) == 0
+
+    def names(**options: bool) -> list[str]:
+        hits = retriever.search_tools(
+            QUERY, roles=["developer"], k=1, conversation="c", options=options
+        )
+        return [f"{hit.server}/{hit.name}" for hit in hits]
+
+    assert names() == sent[1:]
+    assert names(keep_order=True) == sent
+    with pytest.raises(InvalidArgument), retriever_savepoint(retriever):
+        retriever.record_sent("c", ["github/nope"])
+    with pytest.raises(InvalidArgument, match="tools is one text"):
+        retriever.record_sent("c", sent[0])
+
+
+def test_conversations_are_forgotten(retriever: ToolRetriever) -> None:
+    retriever.record_use("c", 0, "github", "list_issues")
+    retriever.record_sent("d", ["github/list_issues"])
+    now = datetime.now(UTC)
+    assert retriever.forget_conversations(now - timedelta(days=1)) == 0
+    assert retriever.forget_conversations(now + timedelta(days=1), conversation="d") == 1
+    assert retriever.forget_conversations(now + timedelta(days=1)) == 1
+    assert retriever.forget_conversations(now + timedelta(days=1)) == 0
+    with pytest.raises(InvalidArgument, match="before has no time zone"):
+        retriever.forget_conversations(datetime(2999, 1, 1))
+
+
 def test_times_need_a_zone_and_lists_are_no_texts(retriever: ToolRetriever) -> None:
     with pytest.raises(InvalidArgument, match="has no time zone"):
         retriever.grant_tools("developer", "mail", valid_until=datetime(2999, 1, 1))
@@ -443,6 +597,21 @@ def test_the_asynchronous_retriever(database: str) -> None:
             assert [len(hits) for hits in many] == [1, 2, 3]
             with pytest.raises(ToolRagError, match="does not exist"):
                 await retriever.remove_role("nobody")
+            batch = await retriever.search_tools_batch(
+                [QUERY, "zebra quagga"], roles=["developer"], limits=[1, 2], min_relevance=0.2
+            )
+            assert [len(hits) for hits in batch] == [1, 0]
+            (vague,) = await retriever.search_tools(
+                "yes please", roles=["developer"], k=1, context=["which issues are open"]
+            )
+            assert vague.name == "list_issues"
+            assert vague.identity_parameters == []
+            missing = await retriever.explain_missing(QUERY, "mail", "x", roles=["developer"])
+            assert missing.outcome == "not_permitted"
+            assert await retriever.unmatched_words("zebra pull", roles=["developer"]) == ["zebra"]
+            assert await retriever.record_sent("d", ["github/list_issues"]) == 1
+            tomorrow = datetime.now(UTC) + timedelta(days=1)
+            assert await retriever.forget_conversations(tomorrow, conversation="d") == 1
             names = ("github", "list_issues")
             (resolved,) = await retriever.resolve_tool("listIsues", roles=["developer"])
             assert (resolved.outcome, resolved.name) == ("corrected", "list_issues")

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 from hashlib import sha256
 
-__all__ = ["NAME", "NAME_LENGTH", "provider_names"]
+__all__ = ["NAME", "NAME_LENGTH", "SEPARATOR", "provider_names"]
 
 #: What every provider accepts: OpenAI ("Function calling") and Anthropic ("Define tools", 128 by
 #: now) take letters, digits, "_" and "-", up to 64; Google ("FunctionDeclaration") begins with a
@@ -15,7 +15,8 @@ __all__ = ["NAME", "NAME_LENGTH", "provider_names"]
 NAME_LENGTH = 63
 NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,62}")
 
-_SEPARATOR = "__"
+#: Between a server and a tool.
+SEPARATOR = "__"
 _HASH_LENGTH = 6
 
 
@@ -30,11 +31,11 @@ def provider_names(tools: Iterable[tuple[str, str]]) -> dict[tuple[str, str], st
         tools: pairs of server and tool; repeated ones count once.
     """
     wanted = sorted(set(tools))
-    named = {pair: f"{pair[0]}{_SEPARATOR}{pair[1]}" for pair in wanted if _is_plain(*pair)}
+    named = {pair: f"{pair[0]}{SEPARATOR}{pair[1]}" for pair in wanted if _is_plain(*pair)}
     taken = set(named.values())
     for pair in wanted:
         if pair not in named:
-            stem = _clean(_SEPARATOR.join(filter(None, map(_clean, pair)))) or "tool"
+            stem = _clean(SEPARATOR.join(filter(None, map(_clean, pair)))) or "tool"
             stem = stem if stem[0].isalpha() else f"_{stem}"
             text = "\0".join(pair).encode("utf-8", "surrogatepass")
             digest = sha256(text).hexdigest()
@@ -49,8 +50,8 @@ def provider_names(tools: Iterable[tuple[str, str]]) -> dict[tuple[str, str], st
 
 def _is_plain(server: str, tool: str) -> bool:
     """Whether "server__tool" is legal, and the first "__" in it is the one between the two."""
-    name = f"{server}{_SEPARATOR}{tool}"
-    first = name.find(_SEPARATOR) == len(server)
+    name = f"{server}{SEPARATOR}{tool}"
+    first = name.find(SEPARATOR) == len(server)
     return bool(server and tool and first and NAME.fullmatch(name))
 
 

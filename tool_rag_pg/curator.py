@@ -19,6 +19,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from hashlib import sha256
 from pathlib import Path
+from textwrap import wrap
 from types import TracebackType
 from typing import Any, Literal, Self, TypeGuard, get_args
 
@@ -39,11 +40,12 @@ _CONTEXT_VARIABLE = "TOOL_CURATOR_CONTEXT"
 _DATABASE_VARIABLE = "TOOL_RAG_DATABASE_URL"
 _DEFAULT_TOP_K = 10
 
-# Limits of `tool_rag.search_tools` and of a tool's name.
+# Limits of `tool_rag.search_tools`, and of a tool's name, description and synonyms.
 _MAX_ROWS = 1000
 _MAX_QUERY = 20_000
 _MAX_NAME = 256
 _MAX_DESCRIPTION = 20_000
+_MAX_SYNONYM = 1000
 
 _OPTIONS: Mapping[str, Mapping[str, float]] = {
     "keyword": {"meaning_weight": 0},
@@ -156,8 +158,8 @@ class Curator:
 
         Args:
             tools: pairs of name and description. Of tools with one name all descriptions count.
-            extra_context: further words by which people ask for a tool, by its name; names of
-                other tools are ignored.
+            extra_context: further words by which people ask for a tool, by its name, which become
+                its synonyms; names of other tools are ignored.
 
         Returns:
             How many tools were added, changed, unchanged and removed; None in the mode "none".
@@ -167,10 +169,7 @@ class Curator:
         """
         if self.mode == "none":
             return None
-        self._words = {
-            _key(name): _clean(words if isinstance(words, str) else " ".join(words))
-            for name, words in (extra_context or {}).items()
-        }
+        self._words = {_key(name): _join(words) for name, words in (extra_context or {}).items()}
         given = list(tools)
         retriever = self._get_retriever()
         permitted = retriever.permitted_tools(roles=[self._server])
@@ -273,10 +272,10 @@ class Curator:
         return change
 
     def _rows(self, tools: Iterable[Pair]) -> list[dict[str, Any]]:
-        """Return tools as `upsert_tools` takes them; further words make up the title.
+        """Return tools as `upsert_tools` takes them; further words are their synonyms.
 
-        So they are part of the content hash and of the one statement: an index is exactly what was
-        given last, and nothing is written where that is what it was.
+        A tool without any says so, and loses those that it had: an index is exactly what was given
+        last, and nothing is written where that is what it was.
         """
         texts: dict[str, list[str]] = {}
         for name, description in tools:
@@ -286,8 +285,8 @@ class Curator:
         return [
             {
                 "name": key,
-                "title": self._words.get(key),
                 "description": "\n".join(known)[:_MAX_DESCRIPTION],
+                "synonyms": wrap(self._words.get(key, "")[:_MAX_DESCRIPTION], _MAX_SYNONYM),
             }
             for key, known in sorted(texts.items())
         ]
@@ -336,6 +335,10 @@ def _key(name: str) -> str:
 
 def _clean(text: str) -> str:
     return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
+
+
+def _join(words: str | Sequence[str]) -> str:
+    return " ".join(_clean(words if isinstance(words, str) else " ".join(words)).split())
 
 
 def _is_texts(value: Any) -> TypeGuard[list[str]]:

@@ -21,7 +21,7 @@ from ._gemini_schema import gemini
 from ._identity import hide_identity
 from ._openai_strict import NotStrict
 from ._openai_strict import strict as make_strict
-from ._provider_names import provider_names
+from ._provider_names import SEPARATOR, provider_names
 from ._schema_algebra import Schema
 from ._schemas import canonical
 from .errors import InvalidArgument
@@ -111,6 +111,29 @@ class Rendered:
         raise InvalidArgument(
             f"no tool of this list is named {provider_name!r}",
             hint=f"the nearest: {', '.join(nearest)}" if nearest else "call one of the list",
+        )
+
+    def full_name(self, provider_name: str) -> str:
+        """Return the name that a model called, right or not, as `resolve_tool` takes it.
+
+        Of a name in this list that is "SERVER/TOOL" of the tool that it stands for, and of another
+        one the same of its parts: "shop__refundPaymnt" is "shop/refundPaymnt".
+        """
+        if (found := self.names.get(provider_name)) is not None:
+            return "/".join(found)
+        return provider_name.replace(SEPARATOR, "/", 1)
+
+    def name_of(self, server: str, tool: str) -> str:
+        """Return the name that a tool has in this list.
+
+        Raises:
+            InvalidArgument: the list does not hold the tool.
+        """
+        for name, pair in self.names.items():
+            if pair == (server, tool):
+                return name
+        raise InvalidArgument(
+            f"no tool of this list is {server}/{tool}", hint="call one of the list"
         )
 
     def restore_arguments(

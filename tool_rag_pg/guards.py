@@ -32,7 +32,7 @@ __all__ = [
 
 
 class CallableTool(Protocol):
-    """What of a tool a call needs; `ToolHit` has it."""
+    """What of a tool a call needs; `ToolHit` and `ToolDefinition` have it."""
 
     @property
     def name(self) -> str:

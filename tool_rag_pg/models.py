@@ -44,7 +44,8 @@ class ToolHit:
             that came on top of these, needed by another one or used by the conversation.
         tokens: estimated tokens of the definition in a model's prompt.
         reason: why it is in the list, as a clause for people, or None.
-        explain: the same as data: rank and score in each arm, and what matched.
+        explain: the same as data: rank and score in each arm, and what matched; docs/sql.md lists
+            the keys.
     """
 
     rank: int
@@ -59,6 +60,15 @@ class ToolHit:
     tokens: int
     reason: str | None
     explain: dict[str, Any] | None
+
+    @property
+    def identity_parameters(self) -> list[str] | None:
+        """Arguments that say on whose behalf a call is made, from `explain`.
+
+        Renderers hide them from the model, and `prepare_call` fills them in. None where `explain`
+        does not say, so that nothing is guessed.
+        """
+        return None if self.explain is None else self.explain.get("identity_parameters")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -73,6 +73,8 @@ declare
     v_server_id int;
     v_servers text[] := '{}';
     v_total int;
+    v_changed int[];
+    v_added int[];
 begin
     perform tool_rag._lock_catalogue();
     for v_export, v_number in
@@ -119,7 +121,8 @@ begin
             ('.output_schema', 'object', t.value -> 'output_schema', false),
             ('.annotations', 'object', t.value -> 'annotations', false),
             ('.is_action', 'boolean', t.value -> 'is_action', false),
-            ('.identity_parameters', 'array', t.value -> 'identity_parameters', false)
+            ('.identity_parameters', 'array', t.value -> 'identity_parameters', false),
+            ('.synonyms', 'array', t.value -> 'synonyms', false)
         ) c (key, expected, value, required)
         where coalesce(nullif(jsonb_typeof(c.value), 'null'), case when c.required then '' end)
             <> c.expected
@@ -144,18 +147,35 @@ begin
                 hint = 'Rename it; nothing was changed.';
         end if;
 
-        select t.ordinality - 1 as position into v_problem
+        select t.ordinality - 1 as position, l.key into v_problem
         from jsonb_array_elements(v_export -> 'tools') with ordinality t
+        cross join (values ('identity_parameters'), ('synonyms')) l (key)
         where jsonb_path_exists(
-            t.value -> 'identity_parameters', 'strict $[*] ? (@.type() != "string")', silent => true
+            t.value -> l.key, 'strict $[*] ? (@.type() != "string")', silent => true
         )
-        order by t.ordinality
+        order by t.ordinality, l.key
         limit 1;
         if found then
-            raise exception '%.tools[%].identity_parameters is not an array of strings', v_path,
-                v_problem.position
+            raise exception '%.tools[%].% is not an array of strings', v_path,
+                v_problem.position, v_problem.key
                 using errcode = 'invalid_parameter_value',
                 hint = 'Correct this value; nothing was changed.';
+        end if;
+
+        select t.ordinality - 1 as position, w.ordinality - 1 as place, length(w.words) as length
+        into v_problem
+        from jsonb_array_elements(v_export -> 'tools') with ordinality t
+        cross join lateral jsonb_array_elements_text(
+            case jsonb_typeof(t.value -> 'synonyms') when 'array' then t.value -> 'synonyms' end
+        ) with ordinality w (words)
+        where w.words !~ '[^[:space:]]' or length(w.words) > 1000
+        order by t.ordinality, w.ordinality
+        limit 1;
+        if found then
+            raise exception '%.tools[%].synonyms[%] has % characters instead of 1 to 1000', v_path,
+                v_problem.position, v_problem.place, v_problem.length
+                using errcode = 'invalid_parameter_value',
+                hint = 'Write words, separated by spaces; nothing was changed.';
         end if;
 
         select t.value ->> 'name' as name, min(t.ordinality) - 1 as first,
@@ -202,42 +222,54 @@ begin
             );
         get diagnostics removed = row_count;
 
-        update tool_rag.tool t
-        set title = i.title,
-            description = i.description,
-            input_schema = i.input_schema,
-            output_schema = i.output_schema,
-            annotations = i.annotations,
-            is_action = case
-                when i.is_action is not null then i.is_action
-                when i.content_hash = t.content_hash then t.is_action
-                else tool_rag._is_action(i.annotations)
-            end,
-            identity_parameters = coalesce(i.identity_parameters, t.identity_parameters)
-        from tool_rag._read_tools(v_export -> 'tools') i
-        where t.server_id = v_server_id
-            and t.name = i.name
-            and (
-                t.content_hash <> i.content_hash
-                or t.is_action <> i.is_action
-                or t.identity_parameters <> i.identity_parameters
-            );
-        get diagnostics changed = row_count;
-
-        insert into tool_rag.tool (
-            server_id, name, title, description, input_schema, output_schema, annotations,
-            is_action, identity_parameters
+        with updated as (
+            update tool_rag.tool t
+            set title = i.title,
+                description = i.description,
+                input_schema = i.input_schema,
+                output_schema = i.output_schema,
+                annotations = i.annotations,
+                is_action = case
+                    when i.is_action is not null then i.is_action
+                    when i.content_hash = t.content_hash then t.is_action
+                    else tool_rag._is_action(i.annotations)
+                end,
+                identity_parameters = coalesce(i.identity_parameters, t.identity_parameters)
+            from tool_rag._read_tools(v_export -> 'tools') i
+            where t.server_id = v_server_id
+                and t.name = i.name
+                and (
+                    t.content_hash <> i.content_hash
+                    or t.is_action <> i.is_action
+                    or t.identity_parameters <> i.identity_parameters
+                )
+            returning t.tool_id
         )
-        select
-            v_server_id, i.name, i.title, i.description, i.input_schema, i.output_schema,
-            i.annotations, i.is_action, coalesce(i.identity_parameters, '{}')
-        from tool_rag._read_tools(v_export -> 'tools') i
-        where not exists (
-            select from tool_rag.tool t where t.server_id = v_server_id and t.name = i.name
-        )
-        order by i.position;
-        get diagnostics added = row_count;
+        select coalesce(array_agg(u.tool_id), '{}') into v_changed from updated u;
 
+        with inserted as (
+            insert into tool_rag.tool (
+                server_id, name, title, description, input_schema, output_schema, annotations,
+                is_action, identity_parameters
+            )
+            select
+                v_server_id, i.name, i.title, i.description, i.input_schema, i.output_schema,
+                i.annotations, i.is_action, coalesce(i.identity_parameters, '{}')
+            from tool_rag._read_tools(v_export -> 'tools') i
+            where not exists (
+                select from tool_rag.tool t where t.server_id = v_server_id and t.name = i.name
+            )
+            order by i.position
+            returning tool_id
+        )
+        select coalesce(array_agg(i.tool_id), '{}') into v_added from inserted i;
+        added := cardinality(v_added);
+
+        select count(distinct c.tool_id) into changed
+        from unnest(
+            v_changed || tool_rag._replace_synonyms(v_server_id, v_export -> 'tools')
+        ) c (tool_id)
+        where c.tool_id <> all(v_added);
         unchanged := v_total - changed - added;
         return next;
     end loop;
@@ -246,7 +278,55 @@ $$;
 comment on function tool_rag.upsert_tools(jsonb) is
 'Makes each named server''s tools equal to an export: {"server", "title", "description", "tools": '
 '[{"name", "title", "description", "input_schema", "output_schema", "annotations", "is_action", '
-'"identity_parameters"}]}, or an array of these. All or nothing; unchanged tools are not touched.';
+'"identity_parameters", "synonyms"}]}, or an array of these. All or nothing; unchanged tools are '
+'not touched. What a tool says nothing of (is_action, identity_parameters, synonyms) stays.';
+
+create or replace function tool_rag._replace_synonyms(p_server_id int, p_tools jsonb) returns int[]
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_removed int[];
+    v_added int[];
+begin
+    if not exists (
+        select from jsonb_array_elements(p_tools) e
+        where jsonb_typeof(e.value -> 'synonyms') = 'array'
+    ) then
+        return '{}';
+    end if;
+    with listed as (
+        select t.tool_id, e.value -> 'synonyms' as synonyms
+        from jsonb_array_elements(p_tools) e
+        join tool_rag.tool t on t.server_id = p_server_id and t.name = e.value ->> 'name'
+        where jsonb_typeof(e.value -> 'synonyms') = 'array'
+    ),
+    removed as (
+        delete from tool_rag.synonym y
+        using listed l
+        where y.tool_id = l.tool_id and not l.synonyms ? y.words
+        returning y.tool_id
+    )
+    select array_agg(distinct r.tool_id) into v_removed from removed r;
+    with added as (
+        insert into tool_rag.synonym (tool_id, words)
+        select t.tool_id, w.words
+        from jsonb_array_elements(p_tools) with ordinality e
+        join tool_rag.tool t on t.server_id = p_server_id and t.name = e.value ->> 'name'
+        cross join lateral jsonb_array_elements_text(
+            case jsonb_typeof(e.value -> 'synonyms') when 'array' then e.value -> 'synonyms' end
+        ) with ordinality w (words)
+        order by e.ordinality, w.ordinality
+        on conflict on constraint synonym_key do nothing
+        returning tool_id
+    )
+    select array_agg(distinct a.tool_id) into v_added from added a;
+    return coalesce(v_removed, '{}') || coalesce(v_added, '{}');
+end
+$$;
+comment on function tool_rag._replace_synonyms(int, jsonb) is
+'Makes the synonyms of those tools that list some, or an empty list, equal to it; returns the tools '
+'of which that changed any.';
 
 create or replace function tool_rag._read_tools(p_tools jsonb)
 returns table (

@@ -50,6 +50,7 @@ begin
             ) end,
             'used', case when l.turn is not null then jsonb_build_object('turn', l.turn) end,
             'sent', l.sent_place,
+            'identity_parameters', t.identity_parameters,
             'grant', g.rule
         ))
     from unnest(

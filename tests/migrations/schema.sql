@@ -577,6 +577,13 @@ CREATE FUNCTION tool_rag._relevance(p_similarity double precision, p_word_score 
 
 COMMENT ON FUNCTION tool_rag._relevance(p_similarity double precision, p_word_score double precision, p_lexeme_count integer, p_sameness double precision, p_document_count integer) IS 'How likely it is, from 0 to 1, that a tool serves a request, if half of all requests are served by some tool: of the similarity, the BM25 score, how many of the request''s lexemes stand in any tool, its similarity to tools in general, and the size of the catalogue.';
 
+CREATE FUNCTION tool_rag._replace_synonyms(p_server_id integer, p_tools jsonb) RETURNS integer[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._replace_synonyms(p_server_id integer, p_tools jsonb) IS 'Makes the synonyms of those tools that list some, or an empty list, equal to it; returns the tools of which that changed any.';
+
 CREATE FUNCTION tool_rag._resolve_tool(p_name text, p_roles text[], p_servers text[]) RETURNS TABLE(outcome text, server text, name text, similarity real)
     LANGUAGE plpgsql STABLE ROWS 3 PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -948,7 +955,7 @@ CREATE FUNCTION tool_rag.upsert_tools(payload jsonb) RETURNS TABLE(server text, 
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$ ... $_$;
 
-COMMENT ON FUNCTION tool_rag.upsert_tools(payload jsonb) IS 'Makes each named server''s tools equal to an export: {"server", "title", "description", "tools": [{"name", "title", "description", "input_schema", "output_schema", "annotations", "is_action", "identity_parameters"}]}, or an array of these. All or nothing; unchanged tools are not touched.';
+COMMENT ON FUNCTION tool_rag.upsert_tools(payload jsonb) IS 'Makes each named server''s tools equal to an export: {"server", "title", "description", "tools": [{"name", "title", "description", "input_schema", "output_schema", "annotations", "is_action", "identity_parameters", "synonyms"}]}, or an array of these. All or nothing; unchanged tools are not touched. What a tool says nothing of (is_action, identity_parameters, synonyms) stays.';
 
 SET default_tablespace = '';
 
@@ -1700,6 +1707,8 @@ REVOKE ALL ON FUNCTION tool_rag._read_tools(p_tools jsonb) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tool_rag._refresh_access(p_role_ids integer[], p_tool_ids integer[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._relevance(p_similarity double precision, p_word_score double precision, p_lexeme_count integer, p_sameness double precision, p_document_count integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._replace_synonyms(p_server_id integer, p_tools jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._resolve_tool(p_name text, p_roles text[], p_servers text[]) FROM PUBLIC;
 

@@ -255,6 +255,38 @@ def test_the_same_name_on_two_servers_is_two_tools(connection: Connection) -> No
     assert tools(connection, "two")["run"]["title"] == "T"
 
 
+def test_synonyms_of_an_export_replace_those_that_a_tool_had(connection: Connection) -> None:
+    def listed() -> set[tuple[str, str]]:
+        return set(connection.execute("select tool, words from tool_rag.list_synonyms()"))
+
+    def given(*synonyms: str) -> dict[str, Any]:
+        return {"name": "a", "synonyms": list(synonyms)}
+
+    assert upsert(connection, export("s", given("one two", "three", "three"), "b")) == [
+        ("s", 2, 0, 0, 0)
+    ]
+    assert listed() == {("a", "one two"), ("a", "three")}
+    before = connection.execute(ROWS).fetchall()
+    assert upsert(connection, export("s", given("three", "one two"), "b")) == [("s", 0, 0, 2, 0)]
+    assert connection.execute(ROWS).fetchall() == before
+    # A tool that says nothing of synonyms keeps them, also those that an admin added.
+    column(connection, "select tool_rag.add_synonym('four', 's', 'b')")
+    assert upsert(connection, export("s", "a", "b")) == [("s", 0, 0, 2, 0)]
+    assert upsert(connection, export("s", {"name": "a", "synonyms": None}, "b"))[0][3] == 2
+    assert listed() == {("a", "one two"), ("a", "three"), ("b", "four")}
+    # What changes in two ways is one change.
+    changed = given("three", "five") | {"description": "new"}
+    assert upsert(connection, export("s", changed, "b")) == [("s", 0, 1, 1, 0)]
+    assert listed() == {("a", "three"), ("a", "five"), ("b", "four")}
+    vectors = "select count(*) from tool_rag.tool_vector where kind = 'synonym'"
+    assert column(connection, vectors) == [3]
+    assert upsert(connection, export("s", given() | {"description": "new"}, "b")) == [
+        ("s", 0, 1, 1, 0)
+    ]
+    assert listed() == {("b", "four")}
+    assert column(connection, vectors) == [1]
+
+
 NO_EXPORT = "is not an export of tools"
 BAD_PAYLOADS: list[tuple[Any, str, str]] = [
     (None, "22023", f"payload {NO_EXPORT}"),
@@ -307,6 +339,8 @@ BAD_PAYLOADS: list[tuple[Any, str, str]] = [
             ("is_action", 1, "boolean"),
             ("identity_parameters", "tenant", "array"),
             ("identity_parameters", {}, "array"),
+            ("synonyms", "words", "array"),
+            ("synonyms", {}, "array"),
         )
     ),
     *(
@@ -316,6 +350,15 @@ BAD_PAYLOADS: list[tuple[Any, str, str]] = [
             "payload.tools[1].identity_parameters",
         )
         for value in ([1], [None], ["a", {}], ["a", ["b"]])
+    ),
+    *(
+        (export("s", "a", {"name": "b", "synonyms": value}), "22023", f"payload.tools[1].{said}")
+        for value, said in (
+            ([1], "synonyms is not an array of strings"),
+            (["a", None], "synonyms is not an array of strings"),
+            (["a", " \n"], "synonyms[1] has 2 characters"),
+            (["a" * 1001], "synonyms[0] has 1001 characters"),
+        )
     ),
     (export("s", "a", "b", "a"), "23505", 'payload.tools[0] and tools[2] have the same name, "a"'),
     (

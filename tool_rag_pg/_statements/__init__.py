@@ -1,0 +1,87 @@
+"""One statement for each SQL function, shared by the blocking and the asynchronous retriever.
+
+A function here takes what its SQL function takes, under the same names, and returns a `Call`: what
+to send, and how to read the answer. Its docstring is the one that users see on the retrievers.
+"""
+
+from __future__ import annotations
+
+from ._call import Call
+from .access import (
+    add_role,
+    explain_access,
+    grant_tools,
+    list_roles,
+    list_rules,
+    list_tool_access,
+    permitted_tools,
+    remove_role,
+    resolve_tool,
+    revoke_tools,
+    unknown_roles,
+)
+from .catalogue import (
+    count_tools,
+    describe_tool,
+    list_tools,
+    reindex_tools,
+    remove_server,
+    upsert_tools,
+)
+from .conversation import (
+    add_dependency,
+    forget_conversations,
+    list_dependencies,
+    record_sent,
+    record_use,
+    remove_dependency,
+    suggest_dependencies,
+)
+from .search import embed, explain_missing, search_tools, search_tools_batch, unmatched_words
+from .wording import (
+    add_example,
+    add_synonym,
+    list_examples,
+    list_synonyms,
+    remove_example,
+    remove_synonym,
+)
+
+__all__ = [
+    "Call",
+    "add_dependency",
+    "add_example",
+    "add_role",
+    "add_synonym",
+    "count_tools",
+    "describe_tool",
+    "embed",
+    "explain_access",
+    "explain_missing",
+    "forget_conversations",
+    "grant_tools",
+    "list_dependencies",
+    "list_examples",
+    "list_roles",
+    "list_rules",
+    "list_synonyms",
+    "list_tool_access",
+    "list_tools",
+    "permitted_tools",
+    "record_sent",
+    "record_use",
+    "reindex_tools",
+    "remove_dependency",
+    "remove_example",
+    "remove_role",
+    "remove_server",
+    "remove_synonym",
+    "resolve_tool",
+    "revoke_tools",
+    "search_tools",
+    "search_tools_batch",
+    "suggest_dependencies",
+    "unknown_roles",
+    "unmatched_words",
+    "upsert_tools",
+]

@@ -1,0 +1,247 @@
+"""Roles, rules, and what they permit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal
+
+from tool_rag_pg.models import (
+    AccessExplanation,
+    AccessRule,
+    ListedRole,
+    PermittedTool,
+    ResolvedTool,
+    RoleAccess,
+)
+
+from ._call import Call, Row, as_list, clean, scalar, zoned
+
+__all__ = [
+    "add_role",
+    "explain_access",
+    "grant_tools",
+    "list_roles",
+    "list_rules",
+    "list_tool_access",
+    "permitted_tools",
+    "remove_role",
+    "resolve_tool",
+    "revoke_tools",
+    "unknown_roles",
+]
+
+Effect = Literal["allow", "deny"]
+
+
+def permitted_tools(*, roles: Sequence[str] | None = None) -> Call[list[PermittedTool]]:
+    """Return every tool that the roles may see now, ordered by server and name.
+
+    Args:
+        roles: the caller's roles; None takes those of the session's setting `tool_rag.roles`.
+    """
+    return Call(
+        "select server, name, title, description, is_action, tokens"
+        " from tool_rag.permitted_tools(roles => %(roles)s)",
+        {"roles": as_list(roles, "roles")},
+        lambda rows: [PermittedTool(**row) for row in rows],
+    )
+
+
+def resolve_tool(
+    name: str, *, roles: Sequence[str] | None = None, servers: Sequence[str] | None = None
+) -> Call[list[ResolvedTool]]:
+    """Return which tool a name means that a model called, out of those that the roles may use.
+
+    One row with the outcome "exact" or "corrected", or up to three with "hint" where more than one
+    may be meant or none is near enough; none where nothing is alike. A tool that the roles may not
+    use is not there at all.
+
+    Args:
+        name: as the model wrote it, TOOL or SERVER/TOOL.
+        roles: the caller's roles; None takes those of the session's setting `tool_rag.roles`.
+        servers: only tools of these; "*" is any run of characters.
+
+    Raises:
+        InvalidArgument: an empty name, or one of more than 512 characters.
+    """
+    return Call(
+        "select outcome, server, name, similarity from tool_rag.resolve_tool(name => %(name)s,"
+        " roles => %(roles)s, servers => %(servers)s)",
+        {
+            "name": clean(name),
+            "roles": as_list(roles, "roles"),
+            "servers": as_list(servers, "servers"),
+        },
+        lambda rows: [ResolvedTool(**row) for row in rows],
+    )
+
+
+def add_role(
+    name: str, *, parents: Sequence[str] = (), description: str | None = None
+) -> Call[bool]:
+    """Create a role, or add parents to one that exists; return whether it is new.
+
+    Args:
+        name: what it is called.
+        parents: roles whose rules it inherits, allows and denies.
+        description: for people.
+
+    Raises:
+        InvalidArgument: a parent that does not exist, or a cycle.
+    """
+    return Call(
+        "select tool_rag.add_role(name => %(name)s, parents => %(parents)s,"
+        " description => %(description)s) as result",
+        {"name": name, "parents": as_list(parents, "parents"), "description": description},
+        scalar,
+    )
+
+
+def remove_role(name: str) -> Call[None]:
+    """Remove a role, its rules and its inheritance.
+
+    Raises:
+        InvalidArgument: the role does not exist.
+    """
+    return Call(
+        "select tool_rag.remove_role(name => %(name)s) as result", {"name": name}, lambda _: None
+    )
+
+
+def grant_tools(
+    role: str,
+    server_pattern: str,
+    tool_pattern: str = "*",
+    *,
+    effect: Effect = "allow",
+    valid_until: datetime | None = None,
+) -> Call[int]:
+    """Add a rule, or change the end of the same one; return how many tools its patterns fit today.
+
+    Args:
+        role: who it is for.
+        server_pattern: which servers; "*" is any run of characters.
+        tool_pattern: which of their tools.
+        effect: "allow", or "deny", which beats every allow.
+        valid_until: end of validity, with a time zone; None for no end.
+
+    Raises:
+        InvalidArgument: a role that does not exist, or an impossible pattern.
+    """
+    return Call(
+        "select tool_rag.grant_tools(role => %(role)s, server_pattern => %(server_pattern)s,"
+        " tool_pattern => %(tool_pattern)s, effect => %(effect)s,"
+        " valid_until => %(valid_until)s) as result",
+        {
+            "role": role,
+            "server_pattern": server_pattern,
+            "tool_pattern": tool_pattern,
+            "effect": effect,
+            "valid_until": zoned(valid_until, "valid_until"),
+        },
+        scalar,
+    )
+
+
+def revoke_tools(
+    role: str, server_pattern: str, tool_pattern: str = "*", *, effect: Effect | None = None
+) -> Call[int]:
+    """Remove the rules with exactly these patterns; return how many there were.
+
+    To take single tools out of a wider grant, grant a deny.
+
+    Args:
+        role: whose rules.
+        server_pattern: as in the grant.
+        tool_pattern: as in the grant.
+        effect: only the allow or the deny; None for both.
+
+    Raises:
+        InvalidArgument: the role does not exist.
+    """
+    return Call(
+        "select tool_rag.revoke_tools(role => %(role)s, server_pattern => %(server_pattern)s,"
+        " tool_pattern => %(tool_pattern)s, effect => %(effect)s) as result",
+        {
+            "role": role,
+            "server_pattern": server_pattern,
+            "tool_pattern": tool_pattern,
+            "effect": effect,
+        },
+        scalar,
+    )
+
+
+def explain_access(role: str, server: str, tool: str) -> Call[AccessExplanation]:
+    """Return why a role may or may not see a tool. For admins: it tells what exists.
+
+    Raises:
+        InvalidArgument: the role or the tool does not exist.
+    """
+
+    def read(rows: Sequence[Row]) -> AccessExplanation:
+        rules = [dict(row) for row in rows]
+        verdicts = [(rule.pop("permitted"), rule.pop("reason")) for rule in rules]
+        return AccessExplanation(
+            permitted=verdicts[0][0],
+            reason=verdicts[0][1],
+            rules=tuple(AccessRule(**rule) for rule in rules if rule["rule_role"] is not None),
+        )
+
+    return Call(
+        "select permitted, reason, rule_role, server_pattern, tool_pattern, effect, valid_until,"
+        " valid from tool_rag.explain_access(role => %(role)s, server => %(server)s,"
+        " tool => %(tool)s)",
+        {"role": role, "server": server, "tool": tool},
+        read,
+    )
+
+
+def list_tool_access(server: str, tool: str) -> Call[list[RoleAccess]]:
+    """Return for every role, ordered by name, whether it may see a tool now, and why.
+
+    Raises:
+        InvalidArgument: the tool does not exist.
+    """
+    return Call(
+        "select role, permitted, reason"
+        " from tool_rag.list_tool_access(server => %(server)s, tool => %(tool)s)",
+        {"server": server, "tool": tool},
+        lambda rows: [RoleAccess(**row) for row in rows],
+    )
+
+
+def unknown_roles(names: Sequence[str]) -> Call[list[str]]:
+    """Return those of some names that no role has, in order and each once."""
+    return Call(
+        "select name from tool_rag.unknown_roles(names => %(names)s)",
+        {"names": as_list(names, "names")},
+        lambda rows: [row["name"] for row in rows],
+    )
+
+
+def list_roles() -> Call[list[ListedRole]]:
+    """Return every role, ordered by name, with the number of tools that it may see now."""
+    return Call(
+        "select name, description, parents, rules, tools from tool_rag.list_roles()",
+        {},
+        lambda rows: [ListedRole(**row) for row in rows],
+    )
+
+
+def list_rules(role: str | None = None) -> Call[list[AccessRule]]:
+    """Return a role's rules: its own, then those that it inherits, from the nearest role on.
+
+    Args:
+        role: whose rules; None for the rules of all roles, ordered by role.
+
+    Raises:
+        InvalidArgument: the role does not exist.
+    """
+    return Call(
+        "select rule_role, server_pattern, tool_pattern, effect, valid_until, valid"
+        " from tool_rag.list_rules(role => %(role)s)",
+        {"role": role},
+        lambda rows: [AccessRule(**row) for row in rows],
+    )

@@ -1,0 +1,97 @@
+"""The tools: ingestion, and what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from psycopg.types.json import Jsonb
+
+from tool_rag_pg.models import ListedTool, ServerChange, ToolCount, ToolDefinition
+
+from ._call import Call, as_list, scalar
+
+__all__ = [
+    "count_tools",
+    "describe_tool",
+    "list_tools",
+    "reindex_tools",
+    "remove_server",
+    "upsert_tools",
+]
+
+
+def upsert_tools(
+    payload: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+) -> Call[list[ServerChange]]:
+    """Make a server's tools equal to an export, or several servers' to several; all or nothing.
+
+    Args:
+        payload: `{"server": name, "tools": [{"name", "description", "input_schema", ...}]}`, or a
+            list of these. `tool_rag_pg.sources.ServerExport.as_payload` makes one of any format.
+            A tool that lists `synonyms` has exactly these afterwards.
+
+    Raises:
+        InvalidArgument: says which value of the payload is wrong; nothing was changed.
+    """
+    return Call(
+        "select server, added, changed, unchanged, removed"
+        " from tool_rag.upsert_tools(payload => %(payload)s)",
+        {"payload": Jsonb(payload)},
+        lambda rows: [ServerChange(**row) for row in rows],
+    )
+
+
+def remove_server(name: str) -> Call[int]:
+    """Remove a server with its tools; return how many these were. Rules stay.
+
+    Raises:
+        InvalidArgument: the server does not exist.
+    """
+    return Call("select tool_rag.remove_server(name => %(name)s) as result", {"name": name}, scalar)
+
+
+def reindex_tools() -> Call[int]:
+    """Derive all ranking data anew from the catalogue; return the number of tools.
+
+    Edits keep it exact, so this is for the day after the database's own text search has changed.
+    """
+    return Call("select tool_rag.reindex_tools() as result", {}, scalar)
+
+
+def list_tools() -> Call[list[ListedTool]]:
+    """Return every tool of the catalogue, whoever may see it, ordered by server and name."""
+    return Call(
+        "select server, name, title, description, is_action, tokens, enabled"
+        " from tool_rag.list_tools()",
+        {},
+        lambda rows: [ListedTool(**row) for row in rows],
+    )
+
+
+def describe_tool(server: str, name: str) -> Call[ToolDefinition]:
+    """Return all that the catalogue knows of a tool, whoever may see it.
+
+    Raises:
+        InvalidArgument: the tool does not exist.
+    """
+    return Call(
+        "select server, name, title, description, input_schema, output_schema, annotations,"
+        " is_action, identity_parameters, enabled, tokens, updated_at"
+        " from tool_rag.describe_tool(server => %(server)s, name => %(name)s)",
+        {"server": server, "name": name},
+        lambda rows: ToolDefinition(**rows[0]),
+    )
+
+
+def count_tools(*, roles: Sequence[str] | None = None) -> Call[ToolCount]:
+    """Return how many tools the roles may see now, of how many, and their tokens in a prompt.
+
+    Args:
+        roles: the caller's roles; None takes those of the session's setting `tool_rag.roles`.
+    """
+    return Call(
+        "select tools, tokens, all_tools, all_tokens from tool_rag.count_tools(roles => %(roles)s)",
+        {"roles": as_list(roles, "roles")},
+        lambda rows: ToolCount(**rows[0]),
+    )
