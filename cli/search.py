@@ -21,8 +21,8 @@ __all__ = ["app"]
 app = typer.Typer()
 
 # Up to here a shortlist saves less than it costs (docs/retrieval.md).
-_FEW_TOOLS = 15
-_FEW_TOKENS = 3_000
+_FEW_TOOLS = 20
+_FEW_TOKENS = 3_500
 
 
 class _How(TypedDict):
