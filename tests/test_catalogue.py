@@ -25,6 +25,12 @@ DEFINERS: set[str] = set()
 
 # What callers type. Anything else begins with "_".
 PUBLIC = {
+    "store_vectors",
+    "texts_to_embed",
+    "list_embedding_models",
+    "use_embedding_model",
+    "drop_embedding_model",
+    "add_embedding_model",
     "add_dependency",
     "add_example",
     "add_role",
@@ -64,6 +70,10 @@ PUBLIC = {
 
 # Those of them that edit the catalogue or access.
 WRITING = {
+    "store_vectors",
+    "use_embedding_model",
+    "drop_embedding_model",
+    "add_embedding_model",
     "add_dependency",
     "add_example",
     "add_role",

@@ -197,6 +197,10 @@ as $$
 begin
     delete from tool_rag.tool_vector
     where model_id = 1 and kind in ('definition', 'synonym') and tool_id = any(p_tool_ids);
+    -- Other models' vectors stay until a client embeds anew, but not those of what is gone.
+    delete from tool_rag.tool_vector v
+    where v.model_id <> 1 and v.kind = 'synonym' and v.tool_id = any(p_tool_ids)
+        and not exists (select from tool_rag.synonym y where y.synonym_id = v.source_id);
 
     insert into tool_rag.tool_vector (tool_id, model_id, kind, source_id, embedding)
     select y.tool_id, 1, 'synonym', y.synonym_id, tool_rag._embed_wording(y.words)

@@ -347,9 +347,64 @@ comment on function tool_rag._propose_by_vector(@extschema:vector@.halfvec, int[
 'Permitted tools nearest by the built-in model, for a caller who sees many: by definition, then by '
 'synonyms and examples; HNSW, scanned on until enough are found.';
 
+create or replace function tool_rag._propose_by_model(
+    p_embedding @extschema:vector@.halfvec, p_model_id int, p_role_ids int[], p_server_ids int[],
+    p_limit int
+) returns int[]
+language plpgsql stable parallel restricted
+set search_path = pg_catalog, pg_temp
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+set hnsw.ef_search = 250
+set hnsw.iterative_scan = strict_order
+set hnsw.max_scan_tuples = 40000
+as $$
+declare
+    v_tool_ids int[];
+begin
+    -- Each model's index has its number and its size in it: only a text of their own finds it.
+    execute format(
+        $q$
+        select array_agg(n.tool_id)
+        from (
+            select v.tool_id
+            from tool_rag.tool_vector v
+            where v.model_id = %1$s and v.kind = 'definition'
+                and exists (
+                    select
+                    from tool_rag.role_tool r
+                    where r.tool_id = v.tool_id and r.role_id = any($2)
+                        and r.allow_until > statement_timestamp()
+                        and r.deny_until <= statement_timestamp()
+                        and ($3 is null or r.server_id = any($3))
+                )
+                and (cardinality($2) = 1 or not exists (
+                    select
+                    from tool_rag.role_tool r
+                    where r.tool_id = v.tool_id and r.role_id = any($2)
+                        and r.deny_until > statement_timestamp()
+                ))
+            order by v.embedding::@extschema:vector@.halfvec(%2$s)
+                operator(@extschema:vector@.<#>) $1
+            limit $4
+        ) n
+        $q$,
+        p_model_id, @extschema:vector@.vector_dims(p_embedding)
+    ) into v_tool_ids using p_embedding, p_role_ids, p_server_ids, p_limit;
+    return coalesce(v_tool_ids, '{}');
+end
+$$;
+comment on function tool_rag._propose_by_model(
+    @extschema:vector@.halfvec, int, int[], int[], int
+) is
+'Permitted tools nearest by another model, for a caller who sees many.';
+
 create or replace function tool_rag._candidates(
     p_lexeme_ids int[], p_weights float8[], p_frequencies int[], p_base float8, p_slope float8,
-    p_embedding @extschema:vector@.halfvec, p_role_ids int[], p_server_ids int[], p_depth int,
+    p_embedding @extschema:vector@.halfvec, p_model_id int,
+    p_model_vector @extschema:vector@.halfvec, p_role_ids int[], p_server_ids int[], p_depth int,
     p_exact boolean
 ) returns int[]
 language plpgsql stable parallel restricted
@@ -384,6 +439,11 @@ begin
             return array(
                 select unnest(v_near)
                 union
+                select unnest(tool_rag._propose_by_model(
+                    p_model_vector, p_model_id, p_role_ids, p_server_ids, p_depth
+                ))
+                where p_model_vector is not null
+                union
                 select unnest(tool_rag._propose_by_words(
                     p_lexeme_ids, p_weights, p_frequencies, p_base, p_slope, p_role_ids,
                     p_server_ids, 2 * p_depth
@@ -395,6 +455,7 @@ begin
 end
 $$;
 comment on function tool_rag._candidates(
-    int[], float8[], int[], float8, float8, @extschema:vector@.halfvec, int[], int[], int, boolean
+    int[], float8[], int[], float8, float8, @extschema:vector@.halfvec, int,
+    @extschema:vector@.halfvec, int[], int[], int, boolean
 ) is
 'The permitted tools to score: all where they are few, else those that the indexes propose.';

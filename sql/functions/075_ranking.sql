@@ -1,12 +1,13 @@
 -- One request ranked, and several merged: the request itself, its parts, and earlier messages.
 
 create or replace function tool_rag._rank_request(
-    p_text text, p_embedding @extschema:vector@.halfvec, p_role_ids int[], p_server_ids int[],
-    p_limit int, p_depth int, p_options jsonb,
+    p_text text, p_model_id int, p_embedding @extschema:vector@.halfvec, p_role_ids int[],
+    p_server_ids int[], p_limit int, p_depth int, p_options jsonb,
     out lexeme_ids int[], out words text[], out terms text[], out expansion text,
     out vector @extschema:vector@.halfvec, out word_count int,
     out tool_ids int[], out scores float8[], out relevances float8[], out word_places int[],
-    out word_scores float8[], out meaning_places int[], out similarity float8
+    out word_scores float8[], out meaning_places int[], out model_places int[],
+    out model_scores float8[], out similarity float8
 )
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
@@ -26,6 +27,9 @@ declare
     v_query record;
     v_ids int[];
     v_sameness float8;
+    v_model_weight constant float8 := coalesce((p_options ->> 'model_weight')::float8, 1);
+    v_model_vector constant @extschema:vector@.halfvec :=
+        case when p_model_id <> 1 and v_model_weight > 0 then p_embedding end;
 begin
     v_query := tool_rag._read_query(p_text);
     lexeme_ids := v_query.lexeme_ids;
@@ -33,11 +37,14 @@ begin
     terms := v_query.terms;
     expansion := v_query.expansion;
     word_count := v_query.word_count;
-    vector := coalesce(p_embedding, tool_rag.embed(concat_ws(' ', p_text, expansion)));
+    vector := coalesce(
+        case when p_model_id = 1 then p_embedding end,
+        tool_rag.embed(concat_ws(' ', p_text, expansion))
+    );
     v_sameness := -(vector operator(@extschema:vector@.<#>) tool_rag._tool_in_general());
     v_ids := tool_rag._candidates(
         lexeme_ids, v_query.weights, v_query.frequencies, v_query.base, v_query.slope, vector,
-        p_role_ids, p_server_ids, p_depth, coalesce((p_options -> 'exact')::boolean, false)
+        p_model_id, v_model_vector, p_role_ids, p_server_ids, p_depth, coalesce((p_options -> 'exact')::boolean, false)
     );
     if v_ids = '{}' then
         return;
@@ -53,8 +60,9 @@ begin
             v_sameness, r.document_count
         )),
         array_agg(f.word_place), array_agg(f.word_score), array_agg(f.meaning_place),
-        max(f.meaning_score / r.scale)
-    into tool_ids, scores, relevances, word_places, word_scores, meaning_places, similarity
+        array_agg(f.model_place), array_agg(f.model_score), max(f.meaning_score / r.scale)
+    into tool_ids, scores, relevances, word_places, word_scores, meaning_places, model_places,
+        model_scores, similarity
     from (
         select s.document_count,
             nullif(r.full_vector_weight + r.short_vector_weight + r.name_vector_weight, 0) as scale
@@ -67,34 +75,41 @@ begin
                 a.weight
                 * (1 / (v_rrf_k + a.place) + v_score_weight * greatest(a.score, 0) / a.best / 2)
             ) as score,
-            max(a.place) filter (where not a.is_meaning)::int as word_place,
-            max(a.score) filter (where not a.is_meaning) as word_score,
-            max(a.place) filter (where a.is_meaning)::int as meaning_place,
-            max(a.score) filter (where a.is_meaning) as meaning_score
+            max(a.place) filter (where a.arm = 'words')::int as word_place,
+            max(a.score) filter (where a.arm = 'words') as word_score,
+            max(a.place) filter (where a.arm = 'meaning')::int as meaning_place,
+            max(a.score) filter (where a.arm = 'meaning') as meaning_score,
+            max(a.place) filter (where a.arm = 'model')::int as model_place,
+            max(a.score) filter (where a.arm = 'model') as model_score
         from (
             select w.tool_id, w.score, w.place, max(w.score) over () as best,
-                v_words_weight as weight, false as is_meaning
+                v_words_weight as weight, 'words' as arm
             from tool_rag._rank_words(
                 lexeme_ids, v_query.weights, v_query.frequencies, terms, v_query.term_weights,
                 v_query.base, v_query.slope, v_ids, p_depth
             ) with ordinality w (tool_id, score, place)
             union all
             select m.tool_id, m.score, m.place, greatest(max(m.score) over (), 1e-6),
-                v_meaning_weight, true
+                v_meaning_weight, 'meaning'
             from tool_rag._rank_vectors(vector, 1, v_ids, p_depth)
+                with ordinality m (tool_id, score, place)
+            union all
+            select m.tool_id, m.score, m.place, greatest(max(m.score) over (), 1e-6),
+                v_model_weight, 'model'
+            from tool_rag._rank_vectors(v_model_vector, p_model_id, v_ids, p_depth)
                 with ordinality m (tool_id, score, place)
         ) a
         where a.weight > 0
         group by a.tool_id
-        order by 2 desc, 6 desc nulls last, 1
+        order by 2 desc, 8 desc nulls last, 6 desc nulls last, 1
         limit p_limit
     ) f;
 end
 $$;
 comment on function tool_rag._rank_request(
-    text, @extschema:vector@.halfvec, int[], int[], int, int, jsonb
+    text, int, @extschema:vector@.halfvec, int[], int[], int, int, jsonb
 ) is
-'The permitted tools that serve one text best, by both arms: in order, with fused scores, relevance '
+'The permitted tools that serve one text best, by all arms: in order, with fused scores, relevance '
 'and what each arm said; and the text''s lexemes and vector. Everything is null where nothing is '
 'permitted or nothing ranks.';
 
@@ -250,10 +265,11 @@ comment on function tool_rag._merge_ranks(
 'weight; the best of each part is kept, and tools that are named go first.';
 
 create or replace function tool_rag._rank_plan(
-    p_texts text[], p_kinds text[], p_embedding @extschema:vector@.halfvec,
+    p_texts text[], p_kinds text[], p_model_id int, p_embedding @extschema:vector@.halfvec,
     p_role_ids int[], p_server_ids int[], p_k int, p_min_relevance float8, p_options jsonb,
     out tool_ids int[], out scores float8[], out relevances float8[], out requests int[],
     out word_places int[], out word_scores float8[], out meaning_places int[],
+    out model_places int[], out model_scores float8[],
     out vectors @extschema:vector@.halfvec[], out expansions text[],
     out lexeme_ids int[], out words text[], out word_requests int[],
     out terms text[], out term_requests int[]
@@ -285,7 +301,8 @@ declare
 begin
     for i in 1 .. cardinality(p_texts) loop
         v_rank := tool_rag._rank_request(
-            p_texts[i], case when i = 1 then p_embedding end, p_role_ids, p_server_ids, v_limit,
+            p_texts[i], p_model_id, case when i = 1 then p_embedding end, p_role_ids,
+            p_server_ids, v_limit,
             case when i = 1 then greatest(100, v_limit) else v_deep end, p_options
         );
         vectors[i] := v_rank.vector;
@@ -321,6 +338,8 @@ begin
         word_places := word_places || v_rank.word_places;
         word_scores := word_scores || v_rank.word_scores;
         meaning_places := meaning_places || v_rank.meaning_places;
+        model_places := model_places || v_rank.model_places;
+        model_scores := model_scores || v_rank.model_scores;
     end loop;
     if v_is_one and v_named = '{}' and v_limit = p_k and p_min_relevance is null then
         return;
@@ -330,12 +349,16 @@ begin
         coalesce(p_min_relevance, 0)
     );
     select array_agg(h.word_place order by m.place), array_agg(h.word_score order by m.place),
-        array_agg(h.meaning_place order by m.place)
-    into word_places, word_scores, meaning_places
+        array_agg(h.meaning_place order by m.place), array_agg(h.model_place order by m.place),
+        array_agg(h.model_score order by m.place)
+    into word_places, word_scores, meaning_places, model_places, model_scores
     from unnest(v_merged.tool_ids, v_merged.requests) with ordinality
         m (tool_id, request, place)
-    join unnest(tool_ids, requests, word_places, word_scores, meaning_places)
-        h (tool_id, request, word_place, word_score, meaning_place)
+    join unnest(
+        tool_ids, requests, word_places, word_scores, meaning_places, model_places, model_scores
+    ) h (
+        tool_id, request, word_place, word_score, meaning_place, model_place, model_score
+    )
         on h.tool_id = m.tool_id and h.request = m.request;
     tool_ids := v_merged.tool_ids;
     scores := v_merged.scores;
@@ -344,7 +367,7 @@ begin
 end
 $$;
 comment on function tool_rag._rank_plan(
-    text[], text[], @extschema:vector@.halfvec, int[], int[], int, float8, jsonb
+    text[], text[], int, @extschema:vector@.halfvec, int[], int[], int, float8, jsonb
 ) is
 'The k best tools for the texts of a plan, and by which text each is there; and the lexemes and '
 'vectors of all texts, to explain it by.';

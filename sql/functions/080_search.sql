@@ -10,7 +10,7 @@ as $$
 declare
     v_switches constant text[] := '{exact,split,keep_order}';
     v_numbers constant text[] :=
-        '{rrf_k,words_weight,meaning_weight,score_weight,context_weight,needs_depth}';
+        '{rrf_k,words_weight,meaning_weight,model_weight,score_weight,context_weight,needs_depth}';
     v_unknown text;
 begin
     if coalesce(p_query, '') !~ '[^[:space:]]' then
@@ -32,13 +32,13 @@ begin
     end if;
     select key into v_unknown
     from jsonb_object_keys(p_options) key
-    where key <> all(v_switches || v_numbers || 'anchor'::text)
+    where key <> all(v_switches || v_numbers || '{anchor,model}'::text[])
     order by key
     limit 1;
     if v_unknown is not null then
         raise exception 'options has no "%"', v_unknown using
             errcode = 'invalid_parameter_value',
-            hint = 'It takes anchor, '
+            hint = 'It takes anchor, model, '
                 || array_to_string(v_switches || v_numbers[: cardinality(v_numbers) - 1], ', ')
                 || ' and ' || v_numbers[cardinality(v_numbers)] || '.';
     end if;
@@ -57,6 +57,10 @@ begin
         raise exception 'options.anchor is not "exact", "words" or "none"' using
             errcode = 'invalid_parameter_value',
             hint = 'It says which tools that a request names go first.';
+    elsif p_options ? 'model' and jsonb_typeof(p_options -> 'model') <> 'string' then
+        raise exception 'options.model is not the name of a model' using
+            errcode = 'invalid_parameter_value',
+            hint = 'It says which model made the embedding; see list_embedding_models.';
     end if;
     select key into v_unknown
     from jsonb_each(p_options) o (key, value)
@@ -85,27 +89,44 @@ $$;
 comment on function tool_rag._check_search(text, int, text[], int, float8, jsonb) is
 'Refuses arguments of a search that can''t be meant, each with a hint.';
 
-create or replace function tool_rag._check_embedding(p_embedding @extschema:vector@.vector)
-returns @extschema:vector@.halfvec
-language plpgsql immutable parallel safe strict
+create or replace function tool_rag._check_embedding(
+    p_embedding @extschema:vector@.vector, p_model text, out model tool_rag.embedding_model,
+    out vector @extschema:vector@.halfvec
+)
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-    if @extschema:vector@.vector_dims(p_embedding) <> 256 then
-        raise exception 'the embedding has % dimensions, the model "built-in" has 256',
-            @extschema:vector@.vector_dims(p_embedding)
+    if p_model is not null then
+        model := tool_rag._find_model(p_model);
+    end if;
+    if p_embedding is null then
+        return;
+    end if;
+    if model is null then
+        select m.* into model
+        from tool_rag.embedding_model m
+        where m.is_active or m.model_id = 1
+        order by m.is_active desc
+        limit 1;
+    end if;
+    if @extschema:vector@.vector_dims(p_embedding) <> model.dimensions then
+        raise exception 'the embedding has % dimensions, the model "%" has %',
+            @extschema:vector@.vector_dims(p_embedding), model.name, model.dimensions
             using errcode = 'data_exception',
-            hint = 'Leave it out and the query is embedded here.';
+            hint = 'Leave it out and the query is embedded here, or name the model that made it: '
+                'options => ''{"model": "name"}''.';
     elsif @extschema:vector@.vector_norm(p_embedding) in (0, 'infinity') then
         raise exception 'the embedding has no direction' using
             errcode = 'data_exception',
             hint = 'Leave it out and the query is embedded here.';
     end if;
-    return @extschema:vector@.l2_normalize(p_embedding)::@extschema:vector@.halfvec;
+    vector := @extschema:vector@.l2_normalize(p_embedding)::@extschema:vector@.halfvec;
 end
 $$;
-comment on function tool_rag._check_embedding(@extschema:vector@.vector) is
-'A caller''s vector at length 1, or an error where it can''t be one of the built-in model.';
+comment on function tool_rag._check_embedding(@extschema:vector@.vector, text) is
+'A caller''s vector at length 1 and the model it is of: the one named, else the one in use; or an '
+'error where it can''t be one of that model.';
 
 create or replace function tool_rag._find_companions(
     p_tool_ids int[], p_conversation text, p_role_ids int[], p_server_ids int[], p_options jsonb,
@@ -264,6 +285,7 @@ declare
     v_role_ids int[];
     v_server_ids int[];
     v_plan record;
+    v_given record;
     v_best record;
     v_tool_ids int[];
     v_more record;
@@ -284,8 +306,11 @@ begin
     v_plan := tool_rag._plan_request(
         search_tools.query, search_tools.context, search_tools.options
     );
+    v_given := tool_rag._check_embedding(
+        search_tools.embedding, search_tools.options ->> 'model'
+    );
     v_best := tool_rag._rank_plan(
-        v_plan.texts, v_plan.kinds, tool_rag._check_embedding(search_tools.embedding),
+        v_plan.texts, v_plan.kinds, (v_given.model).model_id, v_given.vector,
         v_role_ids, v_server_ids, search_tools.k, search_tools.min_relevance, search_tools.options
     );
     v_more := tool_rag._find_companions(
@@ -308,7 +333,8 @@ begin
     from tool_rag._explain_hits(
         v_tool_ids, v_more.needed_by, v_more.needs, v_more.turns, v_more.sent_places,
         v_best.scores, v_best.relevances, v_best.requests, v_best.word_places,
-        v_best.word_scores, v_best.meaning_places, v_kept, v_plan.texts, v_plan.kinds,
+        v_best.word_scores, v_best.meaning_places, v_best.model_places, v_best.model_scores,
+        (v_given.model).name, v_kept, v_plan.texts, v_plan.kinds,
         v_best.vectors, v_best.expansions, v_best.lexeme_ids, v_best.words,
         v_best.word_requests, v_best.terms, v_best.term_requests, v_role_ids
     ) h
@@ -320,9 +346,10 @@ comment on function tool_rag.search_tools(
 ) is
 'The tools that serve a request, best first, among those that the caller''s roles may see (null: '
 'the roles of the setting tool_rag.roles). k: how many; servers: only of servers that fit these '
-'patterns; embedding: the built-in model''s vector of the query where the caller has it already; '
+'patterns; embedding: the query''s vector by a model that was added, the one in use or that of the '
+'option "model", which ranks beside the rest; '
 'options: {"exact": true} scores every permitted tool; "rrf_k", "words_weight", '
-'"meaning_weight" and "score_weight" change the fusion, "needs_depth" how far dependencies are '
+'"meaning_weight", "model_weight" and "score_weight" change the fusion, "needs_depth" how far dependencies are '
 'followed (0: not at all); "split" whether several requests in one are told apart, "anchor" which '
 'tools that it names go first, "context_weight" what earlier messages count; "keep_order" keeps '
 'tools that record_sent noted for the conversation in place. context: earlier messages of the user, '

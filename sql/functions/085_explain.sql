@@ -3,7 +3,8 @@
 create or replace function tool_rag._explain_hits(
     p_tool_ids int[], p_needed_by int[], p_needs text[], p_turns int[], p_sent_places int[],
     p_scores float8[], p_relevances float8[], p_requests int[], p_word_places int[],
-    p_word_scores float8[], p_meaning_places int[], p_kept int[], p_texts text[],
+    p_word_scores float8[], p_meaning_places int[], p_model_places int[],
+    p_model_scores float8[], p_model text, p_kept int[], p_texts text[],
     p_kinds text[], p_vectors @extschema:vector@.halfvec[], p_expansions text[],
     p_lexeme_ids int[], p_words text[], p_word_requests int[], p_terms text[],
     p_term_requests int[], p_role_ids int[]
@@ -30,6 +31,7 @@ begin
             end,
             'words: ' || w.words,
             'meaning: ' || to_char(b.similarity, 'FM0.00'),
+            'model: ' || to_char(l.model_score, 'FM0.00'),
             'as in: ' || b.example,
             g.words
         ),
@@ -39,6 +41,9 @@ begin
             ) end,
             'meaning', case when b.similarity is not null then jsonb_build_object(
                 'rank', l.meaning_place, 'score', round(b.similarity::numeric, 4)
+            ) end,
+            'model', case when l.model_place is not null then jsonb_build_object(
+                'name', p_model, 'rank', l.model_place, 'score', round(l.model_score::numeric, 4)
             ) end,
             'example', b.example,
             'synonym', b.synonym,
@@ -55,10 +60,11 @@ begin
         ))
     from unnest(
         p_tool_ids, p_needed_by, p_needs, p_turns, p_sent_places, p_scores, p_relevances,
-        p_requests, p_word_places, p_word_scores, p_meaning_places
+        p_requests, p_word_places, p_word_scores, p_meaning_places, p_model_places,
+        p_model_scores
     ) with ordinality l (
         tool_id, needed_by, need, turn, sent_place, score, relevance, request, word_place,
-        word_score, meaning_place, place
+        word_score, meaning_place, model_place, model_score, place
     )
     join tool_rag.tool t on t.tool_id = l.tool_id
     join tool_rag.server s on s.server_id = t.server_id
@@ -143,7 +149,8 @@ end
 $$;
 comment on function tool_rag._explain_hits(
     int[], int[], text[], int[], int[], float8[], float8[], int[], int[], float8[], int[], int[],
-    text[], text[], @extschema:vector@.halfvec[], text[], int[], text[], int[], text[], int[],
+    float8[], text, int[], text[], text[], @extschema:vector@.halfvec[], text[], int[], text[],
+    int[], text[], int[],
     int[]
 ) is
 'The rows of a shortlist, with the reasons why each tool is on it.';

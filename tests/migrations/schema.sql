@@ -12,7 +12,7 @@ SET row_security = off;
 
 CREATE SCHEMA tool_rag;
 
-COMMENT ON SCHEMA tool_rag IS 'Tool retrieval (schema 0004_asking)';
+COMMENT ON SCHEMA tool_rag IS 'Tool retrieval (schema 0005_models)';
 
 CREATE FUNCTION tool_rag._after_dependency_write() RETURNS trigger
     LANGUAGE plpgsql
@@ -133,7 +133,7 @@ CREATE FUNCTION tool_rag._before_tool_write() RETURNS trigger
 
 COMMENT ON FUNCTION tool_rag._before_tool_write() IS 'Fills the derived columns of a tool.';
 
-CREATE FUNCTION tool_rag._candidates(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_depth integer, p_exact boolean) RETURNS integer[]
+CREATE FUNCTION tool_rag._candidates(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_embedding public.halfvec, p_model_id integer, p_model_vector public.halfvec, p_role_ids integer[], p_server_ids integer[], p_depth integer, p_exact boolean) RETURNS integer[]
     LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -141,7 +141,7 @@ CREATE FUNCTION tool_rag._candidates(p_lexeme_ids integer[], p_weights double pr
     SET enable_bitmapscan TO 'off'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._candidates(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_depth integer, p_exact boolean) IS 'The permitted tools to score: all where they are few, else those that the indexes propose.';
+COMMENT ON FUNCTION tool_rag._candidates(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_embedding public.halfvec, p_model_id integer, p_model_vector public.halfvec, p_role_ids integer[], p_server_ids integer[], p_depth integer, p_exact boolean) IS 'The permitted tools to score: all where they are few, else those that the indexes propose.';
 
 CREATE FUNCTION tool_rag._carry_marks(p_text text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -151,12 +151,37 @@ CREATE FUNCTION tool_rag._carry_marks(p_text text) RETURNS text
 
 COMMENT ON FUNCTION tool_rag._carry_marks(p_text text) IS 'Vowel signs, viramas and tone marks as letters, so that words keep them in any locale.';
 
-CREATE FUNCTION tool_rag._check_embedding(p_embedding public.vector) RETURNS public.halfvec
-    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+SET default_tablespace = '';
+
+SET default_table_access_method = heap;
+
+CREATE TABLE tool_rag.embedding_model (
+    model_id integer NOT NULL,
+    name text NOT NULL,
+    dimensions integer NOT NULL,
+    fingerprint text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    query_prompt text DEFAULT ''::text NOT NULL,
+    document_prompt text DEFAULT ''::text NOT NULL,
+    is_active boolean DEFAULT false NOT NULL,
+    CONSTRAINT embedding_model_dimensions_check CHECK (((dimensions >= 1) AND (dimensions <= 4000))),
+    CONSTRAINT embedding_model_name_check CHECK (((length(name) >= 1) AND (length(name) <= 256)))
+);
+
+COMMENT ON TABLE tool_rag.embedding_model IS 'Models whose vectors this database holds. Number 1 is the built-in one, computed in SQL.';
+
+COMMENT ON COLUMN tool_rag.embedding_model.fingerprint IS 'SHA-256 of the built-in model''s weights as loaded; null until they are.';
+
+COMMENT ON COLUMN tool_rag.embedding_model.query_prompt IS 'What a client puts before a request when it embeds it; document_prompt: before a tool''s text.';
+
+COMMENT ON COLUMN tool_rag.embedding_model.is_active IS 'Whether a search takes a caller''s vector for one of this model, where the caller names none.';
+
+CREATE FUNCTION tool_rag._check_embedding(p_embedding public.vector, p_model text, OUT model tool_rag.embedding_model, OUT vector public.halfvec) RETURNS record
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._check_embedding(p_embedding public.vector) IS 'A caller''s vector at length 1, or an error where it can''t be one of the built-in model.';
+COMMENT ON FUNCTION tool_rag._check_embedding(p_embedding public.vector, p_model text, OUT model tool_rag.embedding_model, OUT vector public.halfvec) IS 'A caller''s vector at length 1 and the model it is of: the one named, else the one in use; or an error where it can''t be one of that model.';
 
 CREATE FUNCTION tool_rag._check_search(p_query text, p_k integer, p_context text[], p_token_budget integer, p_min_relevance double precision, p_options jsonb) RETURNS void
     LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -207,12 +232,12 @@ CREATE FUNCTION tool_rag._expand_needs(p_tool_ids integer[], p_role_ids integer[
 
 COMMENT ON FUNCTION tool_rag._expand_needs(p_tool_ids integer[], p_role_ids integer[], p_server_ids integer[], p_depth integer) IS 'What tools need beyond themselves, down to a depth, as far as the caller may see it.';
 
-CREATE FUNCTION tool_rag._explain_hits(p_tool_ids integer[], p_needed_by integer[], p_needs text[], p_turns integer[], p_sent_places integer[], p_scores double precision[], p_relevances double precision[], p_requests integer[], p_word_places integer[], p_word_scores double precision[], p_meaning_places integer[], p_kept integer[], p_texts text[], p_kinds text[], p_vectors public.halfvec[], p_expansions text[], p_lexeme_ids integer[], p_words text[], p_word_requests integer[], p_terms text[], p_term_requests integer[], p_role_ids integer[]) RETURNS TABLE(place bigint, sent_place integer, server text, name text, title text, description text, input_schema jsonb, is_action boolean, relevance real, score real, tokens integer, reason text, explain jsonb)
+CREATE FUNCTION tool_rag._explain_hits(p_tool_ids integer[], p_needed_by integer[], p_needs text[], p_turns integer[], p_sent_places integer[], p_scores double precision[], p_relevances double precision[], p_requests integer[], p_word_places integer[], p_word_scores double precision[], p_meaning_places integer[], p_model_places integer[], p_model_scores double precision[], p_model text, p_kept integer[], p_texts text[], p_kinds text[], p_vectors public.halfvec[], p_expansions text[], p_lexeme_ids integer[], p_words text[], p_word_requests integer[], p_terms text[], p_term_requests integer[], p_role_ids integer[]) RETURNS TABLE(place bigint, sent_place integer, server text, name text, title text, description text, input_schema jsonb, is_action boolean, relevance real, score real, tokens integer, reason text, explain jsonb)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._explain_hits(p_tool_ids integer[], p_needed_by integer[], p_needs text[], p_turns integer[], p_sent_places integer[], p_scores double precision[], p_relevances double precision[], p_requests integer[], p_word_places integer[], p_word_scores double precision[], p_meaning_places integer[], p_kept integer[], p_texts text[], p_kinds text[], p_vectors public.halfvec[], p_expansions text[], p_lexeme_ids integer[], p_words text[], p_word_requests integer[], p_terms text[], p_term_requests integer[], p_role_ids integer[]) IS 'The rows of a shortlist, with the reasons why each tool is on it.';
+COMMENT ON FUNCTION tool_rag._explain_hits(p_tool_ids integer[], p_needed_by integer[], p_needs text[], p_turns integer[], p_sent_places integer[], p_scores double precision[], p_relevances double precision[], p_requests integer[], p_word_places integer[], p_word_scores double precision[], p_meaning_places integer[], p_model_places integer[], p_model_scores double precision[], p_model text, p_kept integer[], p_texts text[], p_kinds text[], p_vectors public.halfvec[], p_expansions text[], p_lexeme_ids integer[], p_words text[], p_word_requests integer[], p_terms text[], p_term_requests integer[], p_role_ids integer[]) IS 'The rows of a shortlist, with the reasons why each tool is on it.';
 
 CREATE FUNCTION tool_rag._find_companions(p_tool_ids integer[], p_conversation text, p_role_ids integer[], p_server_ids integer[], p_options jsonb, OUT tool_ids integer[], OUT needed_by integer[], OUT needs text[], OUT turns integer[], OUT sent_places integer[]) RETURNS record
     LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -220,6 +245,13 @@ CREATE FUNCTION tool_rag._find_companions(p_tool_ids integer[], p_conversation t
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._find_companions(p_tool_ids integer[], p_conversation text, p_role_ids integer[], p_server_ids integer[], p_options jsonb, OUT tool_ids integer[], OUT needed_by integer[], OUT needs text[], OUT turns integer[], OUT sent_places integer[]) IS 'What comes on top of the best tools: what they need, tools that the conversation uses with what they need, and with "keep_order" those it was sent. The other arrays begin with the best ones.';
+
+CREATE FUNCTION tool_rag._find_model(p_name text) RETURNS tool_rag.embedding_model
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._find_model(p_name text) IS 'A model by name, or an error that names them all.';
 
 CREATE FUNCTION tool_rag._find_named(p_text text, p_tool_ids integer[], p_mode text) RETURNS integer[]
     LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -461,6 +493,20 @@ CREATE FUNCTION tool_rag._plan_request(p_query text, p_context text[], p_options
 
 COMMENT ON FUNCTION tool_rag._plan_request(p_query text, p_context text[], p_options jsonb, OUT texts text[], OUT kinds text[]) IS 'What a search ranks: the whole request, its parts where it has several, and the last earlier messages, the latest first; each with its kind (whole, part or context).';
 
+CREATE FUNCTION tool_rag._propose_by_model(p_embedding public.halfvec, p_model_id integer, p_role_ids integer[], p_server_ids integer[], p_limit integer) RETURNS integer[]
+    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET "hnsw.ef_search" TO '250'
+    SET "hnsw.iterative_scan" TO 'strict_order'
+    SET "hnsw.max_scan_tuples" TO '40000'
+    AS $_$ ... $_$;
+
+COMMENT ON FUNCTION tool_rag._propose_by_model(p_embedding public.halfvec, p_model_id integer, p_role_ids integer[], p_server_ids integer[], p_limit integer) IS 'Permitted tools nearest by another model, for a caller who sees many.';
+
 CREATE FUNCTION tool_rag._propose_by_vector(p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer) RETURNS integer[]
     LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -498,14 +544,14 @@ CREATE FUNCTION tool_rag._query_terms(p_text text) RETURNS text[]
 
 COMMENT ON FUNCTION tool_rag._query_terms(p_text text) IS 'The distinct lexemes of a text.';
 
-CREATE FUNCTION tool_rag._rank_plan(p_texts text[], p_kinds text[], p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_k integer, p_min_relevance double precision, p_options jsonb, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT requests integer[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT vectors public.halfvec[], OUT expansions text[], OUT lexeme_ids integer[], OUT words text[], OUT word_requests integer[], OUT terms text[], OUT term_requests integer[]) RETURNS record
+CREATE FUNCTION tool_rag._rank_plan(p_texts text[], p_kinds text[], p_model_id integer, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_k integer, p_min_relevance double precision, p_options jsonb, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT requests integer[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT model_places integer[], OUT model_scores double precision[], OUT vectors public.halfvec[], OUT expansions text[], OUT lexeme_ids integer[], OUT words text[], OUT word_requests integer[], OUT terms text[], OUT term_requests integer[]) RETURNS record
     LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._rank_plan(p_texts text[], p_kinds text[], p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_k integer, p_min_relevance double precision, p_options jsonb, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT requests integer[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT vectors public.halfvec[], OUT expansions text[], OUT lexeme_ids integer[], OUT words text[], OUT word_requests integer[], OUT terms text[], OUT term_requests integer[]) IS 'The k best tools for the texts of a plan, and by which text each is there; and the lexemes and vectors of all texts, to explain it by.';
+COMMENT ON FUNCTION tool_rag._rank_plan(p_texts text[], p_kinds text[], p_model_id integer, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_k integer, p_min_relevance double precision, p_options jsonb, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT requests integer[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT model_places integer[], OUT model_scores double precision[], OUT vectors public.halfvec[], OUT expansions text[], OUT lexeme_ids integer[], OUT words text[], OUT word_requests integer[], OUT terms text[], OUT term_requests integer[]) IS 'The k best tools for the texts of a plan, and by which text each is there; and the lexemes and vectors of all texts, to explain it by.';
 
-CREATE FUNCTION tool_rag._rank_request(p_text text, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer, p_depth integer, p_options jsonb, OUT lexeme_ids integer[], OUT words text[], OUT terms text[], OUT expansion text, OUT vector public.halfvec, OUT word_count integer, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT similarity double precision) RETURNS record
+CREATE FUNCTION tool_rag._rank_request(p_text text, p_model_id integer, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer, p_depth integer, p_options jsonb, OUT lexeme_ids integer[], OUT words text[], OUT terms text[], OUT expansion text, OUT vector public.halfvec, OUT word_count integer, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT model_places integer[], OUT model_scores double precision[], OUT similarity double precision) RETURNS record
     LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -516,7 +562,7 @@ CREATE FUNCTION tool_rag._rank_request(p_text text, p_embedding public.halfvec, 
     SET enable_bitmapscan TO 'off'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._rank_request(p_text text, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer, p_depth integer, p_options jsonb, OUT lexeme_ids integer[], OUT words text[], OUT terms text[], OUT expansion text, OUT vector public.halfvec, OUT word_count integer, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT similarity double precision) IS 'The permitted tools that serve one text best, by both arms: in order, with fused scores, relevance and what each arm said; and the text''s lexemes and vector. Everything is null where nothing is permitted or nothing ranks.';
+COMMENT ON FUNCTION tool_rag._rank_request(p_text text, p_model_id integer, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer, p_depth integer, p_options jsonb, OUT lexeme_ids integer[], OUT words text[], OUT terms text[], OUT expansion text, OUT vector public.halfvec, OUT word_count integer, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT model_places integer[], OUT model_scores double precision[], OUT similarity double precision) IS 'The permitted tools that serve one text best, by all arms: in order, with fused scores, relevance and what each arm said; and the text''s lexemes and vector. Everything is null where nothing is permitted or nothing ranks.';
 
 CREATE FUNCTION tool_rag._rank_vectors(p_embedding public.halfvec, p_model_id integer, p_tool_ids integer[], p_limit integer) RETURNS TABLE(tool_id integer, score double precision)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -649,6 +695,13 @@ CREATE FUNCTION tool_rag._surplus_words(p_words text[], p_others text[]) RETURNS
 
 COMMENT ON FUNCTION tool_rag._surplus_words(p_words text[], p_others text[]) IS 'The words that stand in one list more often than in another, in order.';
 
+CREATE FUNCTION tool_rag._texts_to_embed(p_model_id integer) RETURNS TABLE(tool_id integer, kind text, source_id integer, source_hash bytea)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._texts_to_embed(p_model_id integer) IS 'Texts of which a model has no vector, or one of an earlier wording.';
+
 CREATE FUNCTION tool_rag._tool_fields(p_name text, p_title text, p_description text, p_input_schema jsonb, p_server text) RETURNS TABLE(field text, content text)
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -704,6 +757,13 @@ CREATE FUNCTION tool_rag.add_dependency(server text, tool text, needs_server tex
 
 COMMENT ON FUNCTION tool_rag.add_dependency(server text, tool text, needs_server text, needs_tool text, reason text) IS 'One tool needs another, and why; true where that is new or has a new reason.';
 
+CREATE FUNCTION tool_rag.add_embedding_model(name text, dimensions integer, query_prompt text DEFAULT ''::text, document_prompt text DEFAULT ''::text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$ ... $_$;
+
+COMMENT ON FUNCTION tool_rag.add_embedding_model(name text, dimensions integer, query_prompt text, document_prompt text) IS 'Registers a model whose vectors a client computes, or changes its prompts; true where it is new. It counts in searches once it is in use (use_embedding_model) or named by the caller.';
+
 CREATE FUNCTION tool_rag.add_example(server text, tool text, request text, origin text DEFAULT 'human'::text) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -739,6 +799,13 @@ CREATE FUNCTION tool_rag.describe_tool(server text, name text) RETURNS TABLE(ser
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.describe_tool(server text, name text) IS 'All that the catalogue knows of a tool. For admins: it asks nobody''s roles.';
+
+CREATE FUNCTION tool_rag.drop_embedding_model(name text) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.drop_embedding_model(name text) IS 'Removes a model and its vectors; returns how many these were.';
 
 CREATE FUNCTION tool_rag.embed(text text) RETURNS public.halfvec
     LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
@@ -785,6 +852,13 @@ CREATE FUNCTION tool_rag.list_dependencies() RETURNS TABLE(server text, tool tex
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.list_dependencies() IS 'Which tools need which others, and why. For admins.';
+
+CREATE FUNCTION tool_rag.list_embedding_models() RETURNS TABLE(name text, dimensions integer, query_prompt text, document_prompt text, is_active boolean, embedded bigint, missing bigint)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.list_embedding_models() IS 'The embedding models, with their numbers of vectors and of texts that they have still to embed.';
 
 CREATE FUNCTION tool_rag.list_examples(server text DEFAULT NULL::text, tool text DEFAULT NULL::text, origin text DEFAULT NULL::text) RETURNS TABLE(server text, tool text, request text, origin text)
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -917,7 +991,7 @@ CREATE FUNCTION tool_rag.search_tools(query text, roles text[] DEFAULT NULL::tex
     SET enable_bitmapscan TO 'off'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer, embedding public.vector, context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb) IS 'The tools that serve a request, best first, among those that the caller''s roles may see (null: the roles of the setting tool_rag.roles). k: how many; servers: only of servers that fit these patterns; embedding: the built-in model''s vector of the query where the caller has it already; options: {"exact": true} scores every permitted tool; "rrf_k", "words_weight", "meaning_weight" and "score_weight" change the fusion, "needs_depth" how far dependencies are followed (0: not at all); "split" whether several requests in one are told apart, "anchor" which tools that it names go first, "context_weight" what earlier messages count; "keep_order" keeps tools that record_sent noted for the conversation in place. context: earlier messages of the user, oldest first, which count where the request says little; conversation: its tools of the last three turns stay; token_budget: only what fits; min_relevance: only tools that serve with that probability. Dependencies, tools in use and tools sent before come on top of k. reason and explain say why a tool is there.';
+COMMENT ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer, embedding public.vector, context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb) IS 'The tools that serve a request, best first, among those that the caller''s roles may see (null: the roles of the setting tool_rag.roles). k: how many; servers: only of servers that fit these patterns; embedding: the query''s vector by a model that was added, the one in use or that of the option "model", which ranks beside the rest; options: {"exact": true} scores every permitted tool; "rrf_k", "words_weight", "meaning_weight", "model_weight" and "score_weight" change the fusion, "needs_depth" how far dependencies are followed (0: not at all); "split" whether several requests in one are told apart, "anchor" which tools that it names go first, "context_weight" what earlier messages count; "keep_order" keeps tools that record_sent noted for the conversation in place. context: earlier messages of the user, oldest first, which count where the request says little; conversation: its tools of the last three turns stay; token_budget: only what fits; min_relevance: only tools that serve with that probability. Dependencies, tools in use and tools sent before come on top of k. reason and explain say why a tool is there.';
 
 CREATE FUNCTION tool_rag.search_tools_batch(queries text[], roles text[] DEFAULT NULL::text[], limits integer[] DEFAULT NULL::integer[], context text[] DEFAULT '{}'::text[], conversation text DEFAULT NULL::text, servers text[] DEFAULT NULL::text[], token_budget integer DEFAULT NULL::integer, min_relevance double precision DEFAULT NULL::double precision, options jsonb DEFAULT '{}'::jsonb) RETURNS TABLE(query_number integer, rank integer, server text, name text, title text, description text, input_schema jsonb, is_action boolean, relevance real, score real, tokens integer, reason text, explain jsonb)
     LANGUAGE plpgsql STABLE ROWS 20 PARALLEL RESTRICTED
@@ -925,6 +999,13 @@ CREATE FUNCTION tool_rag.search_tools_batch(queries text[], roles text[] DEFAULT
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.search_tools_batch(queries text[], roles text[], limits integer[], context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb) IS 'Several searches in one statement, in order: query_number counts from 1. limits: k for each of them; the other arguments hold for all.';
+
+CREATE FUNCTION tool_rag.store_vectors(model text, tool_ids integer[], kinds text[], source_ids integer[], source_hashes bytea[], vectors text[]) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.store_vectors(model text, tool_ids integer[], kinds text[], source_ids integer[], source_hashes bytea[], vectors text[]) IS 'Stores what texts_to_embed asked for, each vector as pgvector''s text; returns how many. Of any length: they are brought to length 1.';
 
 CREATE FUNCTION tool_rag.suggest_dependencies(server text DEFAULT NULL::text, max_rows integer DEFAULT 100) RETURNS TABLE(server text, tool text, needs_server text, needs_tool text, parameter text, reason text, confidence real)
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -935,6 +1016,13 @@ CREATE FUNCTION tool_rag.suggest_dependencies(server text DEFAULT NULL::text, ma
     AS $_$ ... $_$;
 
 COMMENT ON FUNCTION tool_rag.suggest_dependencies(server text, max_rows integer) IS 'Proposes which tools need which others, best first, by names and schemas alone: a required parameter such as order_id comes from a tool of the same server that lists or finds orders, or whose output_schema has it. Nothing that a rule serves already, and no cycle; add_dependency takes what is right. With a server only its tools. For admins: it asks nobody''s roles.';
+
+CREATE FUNCTION tool_rag.texts_to_embed(model text, max_rows integer DEFAULT 256) RETURNS TABLE(tool_id integer, kind text, source_id integer, source_hash bytea, content text)
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.texts_to_embed(model text, max_rows integer) IS 'What a model has still to embed, with its document prompt before it: tools that are new or changed, synonyms and examples. For store_vectors.';
 
 CREATE FUNCTION tool_rag.unknown_roles(names text[]) RETURNS TABLE(name text)
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -957,9 +1045,12 @@ CREATE FUNCTION tool_rag.upsert_tools(payload jsonb) RETURNS TABLE(server text, 
 
 COMMENT ON FUNCTION tool_rag.upsert_tools(payload jsonb) IS 'Makes each named server''s tools equal to an export: {"server", "title", "description", "tools": [{"name", "title", "description", "input_schema", "output_schema", "annotations", "is_action", "identity_parameters", "synonyms"}]}, or an array of these. All or nothing; unchanged tools are not touched. What a tool says nothing of (is_action, identity_parameters, synonyms) stays.';
 
-SET default_tablespace = '';
+CREATE FUNCTION tool_rag.use_embedding_model(name text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
 
-SET default_table_access_method = heap;
+COMMENT ON FUNCTION tool_rag.use_embedding_model(name text) IS 'From its commit on a search takes a caller''s vector for one of this model; "built-in" goes back.';
 
 CREATE TABLE tool_rag.alembic_version (
     version_num character varying(32) NOT NULL
@@ -1003,19 +1094,6 @@ CREATE TABLE tool_rag.document (
 COMMENT ON TABLE tool_rag.document IS 'The indexed tools and their length in weighted lexemes. Like posting it is written by trigger only and goes without foreign keys: the deletion of a tool subtracts its rows from the statistics.';
 
 COMMENT ON COLUMN tool_rag.document.lexeme_ids IS 'Its lexemes, and in frequencies how often they occur: the postings of one tool in one row. With it a search scores a few tools at once, however common the request''s words are, and postings need no second index.';
-
-CREATE TABLE tool_rag.embedding_model (
-    model_id integer NOT NULL,
-    name text NOT NULL,
-    dimensions integer NOT NULL,
-    fingerprint text,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT embedding_model_dimensions_check CHECK (((dimensions >= 1) AND (dimensions <= 4000)))
-);
-
-COMMENT ON TABLE tool_rag.embedding_model IS 'Models whose vectors this database holds. Number 1 is the built-in one, computed in SQL.';
-
-COMMENT ON COLUMN tool_rag.embedding_model.fingerprint IS 'SHA-256 of the built-in model''s weights as loaded; null until they are.';
 
 ALTER TABLE tool_rag.embedding_model ALTER COLUMN model_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME tool_rag.embedding_model_model_id_seq
@@ -1314,12 +1392,15 @@ CREATE TABLE tool_rag.tool_vector (
     kind text NOT NULL,
     source_id integer DEFAULT 0 NOT NULL,
     embedding public.halfvec NOT NULL,
+    source_hash bytea,
     CONSTRAINT tool_vector_kind_check CHECK ((kind = ANY (ARRAY['definition'::text, 'synonym'::text, 'example'::text])))
 );
 
 COMMENT ON TABLE tool_rag.tool_vector IS 'Vectors of tools. A tool''s definition has one: the weighted sum of the unit vectors of its full text, its short text and its name, whose inner product with a request''s vector is the weighted sum of the three cosines. Each synonym line and each example has one too, of a length that makes its inner products comparable.';
 
 COMMENT ON COLUMN tool_rag.tool_vector.source_id IS 'Which of several texts of one kind.';
+
+COMMENT ON COLUMN tool_rag.tool_vector.source_hash IS 'Hash of the text that was embedded; null for the built-in model, whose vectors follow every edit.';
 
 CREATE TABLE tool_rag.word_piece (
     piece text NOT NULL COLLATE pg_catalog."C",
@@ -1416,6 +1497,8 @@ ALTER TABLE ONLY tool_rag.word_piece
     ADD CONSTRAINT word_piece_pkey PRIMARY KEY (piece);
 
 CREATE INDEX dependency_needs_id_idx ON tool_rag.dependency USING btree (needs_id);
+
+CREATE UNIQUE INDEX embedding_model_active_idx ON tool_rag.embedding_model USING btree (is_active) WHERE is_active;
 
 CREATE INDEX role_parent_parent_id_idx ON tool_rag.role_parent USING btree (parent_id);
 
@@ -1598,11 +1681,11 @@ REVOKE ALL ON FUNCTION tool_rag._before_synonym_write() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._before_tool_write() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION tool_rag._candidates(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_depth integer, p_exact boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag._candidates(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_embedding public.halfvec, p_model_id integer, p_model_vector public.halfvec, p_role_ids integer[], p_server_ids integer[], p_depth integer, p_exact boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._carry_marks(p_text text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION tool_rag._check_embedding(p_embedding public.vector) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag._check_embedding(p_embedding public.vector, p_model text, OUT model tool_rag.embedding_model, OUT vector public.halfvec) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._check_search(p_query text, p_k integer, p_context text[], p_token_budget integer, p_min_relevance double precision, p_options jsonb) FROM PUBLIC;
 
@@ -1618,9 +1701,11 @@ REVOKE ALL ON FUNCTION tool_rag._expand_access(p_role_ids integer[], p_tool_ids 
 
 REVOKE ALL ON FUNCTION tool_rag._expand_needs(p_tool_ids integer[], p_role_ids integer[], p_server_ids integer[], p_depth integer) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION tool_rag._explain_hits(p_tool_ids integer[], p_needed_by integer[], p_needs text[], p_turns integer[], p_sent_places integer[], p_scores double precision[], p_relevances double precision[], p_requests integer[], p_word_places integer[], p_word_scores double precision[], p_meaning_places integer[], p_kept integer[], p_texts text[], p_kinds text[], p_vectors public.halfvec[], p_expansions text[], p_lexeme_ids integer[], p_words text[], p_word_requests integer[], p_terms text[], p_term_requests integer[], p_role_ids integer[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag._explain_hits(p_tool_ids integer[], p_needed_by integer[], p_needs text[], p_turns integer[], p_sent_places integer[], p_scores double precision[], p_relevances double precision[], p_requests integer[], p_word_places integer[], p_word_scores double precision[], p_meaning_places integer[], p_model_places integer[], p_model_scores double precision[], p_model text, p_kept integer[], p_texts text[], p_kinds text[], p_vectors public.halfvec[], p_expansions text[], p_lexeme_ids integer[], p_words text[], p_word_requests integer[], p_terms text[], p_term_requests integer[], p_role_ids integer[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._find_companions(p_tool_ids integer[], p_conversation text, p_role_ids integer[], p_server_ids integer[], p_options jsonb, OUT tool_ids integer[], OUT needed_by integer[], OUT needs text[], OUT turns integer[], OUT sent_places integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._find_model(p_name text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._find_named(p_text text, p_tool_ids integer[], p_mode text) FROM PUBLIC;
 
@@ -1686,15 +1771,17 @@ REVOKE ALL ON FUNCTION tool_rag._permitted(p_role_ids integer[], p_server_ids in
 
 REVOKE ALL ON FUNCTION tool_rag._plan_request(p_query text, p_context text[], p_options jsonb, OUT texts text[], OUT kinds text[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._propose_by_model(p_embedding public.halfvec, p_model_id integer, p_role_ids integer[], p_server_ids integer[], p_limit integer) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._propose_by_vector(p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._propose_by_words(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_role_ids integer[], p_server_ids integer[], p_limit integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._query_terms(p_text text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION tool_rag._rank_plan(p_texts text[], p_kinds text[], p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_k integer, p_min_relevance double precision, p_options jsonb, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT requests integer[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT vectors public.halfvec[], OUT expansions text[], OUT lexeme_ids integer[], OUT words text[], OUT word_requests integer[], OUT terms text[], OUT term_requests integer[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag._rank_plan(p_texts text[], p_kinds text[], p_model_id integer, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_k integer, p_min_relevance double precision, p_options jsonb, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT requests integer[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT model_places integer[], OUT model_scores double precision[], OUT vectors public.halfvec[], OUT expansions text[], OUT lexeme_ids integer[], OUT words text[], OUT word_requests integer[], OUT terms text[], OUT term_requests integer[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION tool_rag._rank_request(p_text text, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer, p_depth integer, p_options jsonb, OUT lexeme_ids integer[], OUT words text[], OUT terms text[], OUT expansion text, OUT vector public.halfvec, OUT word_count integer, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT similarity double precision) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag._rank_request(p_text text, p_model_id integer, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer, p_depth integer, p_options jsonb, OUT lexeme_ids integer[], OUT words text[], OUT terms text[], OUT expansion text, OUT vector public.halfvec, OUT word_count integer, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT model_places integer[], OUT model_scores double precision[], OUT similarity double precision) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._rank_vectors(p_embedding public.halfvec, p_model_id integer, p_tool_ids integer[], p_limit integer) FROM PUBLIC;
 
@@ -1726,6 +1813,8 @@ REVOKE ALL ON FUNCTION tool_rag._split_request(p_text text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._surplus_words(p_words text[], p_others text[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._texts_to_embed(p_model_id integer) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._tool_fields(p_name text, p_title text, p_description text, p_input_schema jsonb, p_server text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._tool_in_general() FROM PUBLIC;
@@ -1740,6 +1829,8 @@ REVOKE ALL ON FUNCTION tool_rag._words(p_text text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.add_dependency(server text, tool text, needs_server text, needs_tool text, reason text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag.add_embedding_model(name text, dimensions integer, query_prompt text, document_prompt text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag.add_example(server text, tool text, request text, origin text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.add_role(name text, parents text[], description text) FROM PUBLIC;
@@ -1749,6 +1840,8 @@ REVOKE ALL ON FUNCTION tool_rag.add_synonym(words text, server text, tool text, 
 REVOKE ALL ON FUNCTION tool_rag.count_tools(roles text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.describe_tool(server text, name text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.drop_embedding_model(name text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.embed(text text) FROM PUBLIC;
 
@@ -1761,6 +1854,8 @@ REVOKE ALL ON FUNCTION tool_rag.forget_conversations(before timestamp with time 
 REVOKE ALL ON FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.list_dependencies() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.list_embedding_models() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.list_examples(server text, tool text, origin text) FROM PUBLIC;
 
@@ -1800,11 +1895,17 @@ REVOKE ALL ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer
 
 REVOKE ALL ON FUNCTION tool_rag.search_tools_batch(queries text[], roles text[], limits integer[], context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag.store_vectors(model text, tool_ids integer[], kinds text[], source_ids integer[], source_hashes bytea[], vectors text[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag.suggest_dependencies(server text, max_rows integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.texts_to_embed(model text, max_rows integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.unknown_roles(names text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.unmatched_words(query text, roles text[], servers text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.upsert_tools(payload jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.use_embedding_model(name text) FROM PUBLIC;
 
