@@ -55,6 +55,8 @@ _QUERIES = (
     from pg_index i
     join pg_class c on c.oid = i.indexrelid
     where c.relnamespace = %(schema)s::regnamespace
+        -- Made by add_embedding_model, one for each model that this database has.
+        and c.relname !~ '^tool_vector_model_[0-9]+_idx$'
     """,
     """
     select 'function', p.oid::regprocedure::text,

@@ -25,6 +25,7 @@ def test_nothing_differs_after_edits(database: str) -> None:
     with psycopg.connect(database) as connection:
         connection.execute(FILL)
         connection.execute("delete from tool_rag.tool where name = 'send_letter'")
+        connection.execute("select tool_rag.add_embedding_model('some-model', 384)")
     assert verify(database) == []
 
 
