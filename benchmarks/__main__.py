@@ -7,12 +7,13 @@ from pathlib import Path
 
 from benchmarks import bfcl, demo_company, large
 from benchmarks.harness import print_report
+from tool_rag_pg.demo import DEMO_FOLDER
 
 
 def main() -> None:
     """Run the demo company's requests, and with a folder of public sets the rest."""
     print("# The demo company: python -m benchmarks.demo_company", flush=True)
-    print_report(demo_company.measure(demo_company.DEMO), as_json=False)
+    print_report(demo_company.measure(DEMO_FOLDER), as_json=False)
     data = os.environ.get("DATA")
     if data is None:
         print("\nName a folder of public sets for the others: make bench DATA=folder")

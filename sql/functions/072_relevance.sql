@@ -1,5 +1,5 @@
 -- How likely it is that a tool serves a request: a logistic model of what the arms say, fitted by
--- benchmarks/fit_relevance.py (docs/retrieval.md says on what, and how far it holds).
+-- benchmarks/fit_relevance.py (docs/relevance.md says on what, and how far it holds).
 
 create or replace function tool_rag._relevance(
     p_similarity float8, p_word_score float8, p_lexeme_count int, p_sameness float8,
