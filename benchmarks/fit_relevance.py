@@ -112,7 +112,7 @@ hit as (
     order by 4 desc, 3 desc nulls last, 1
     limit %(k)s
 )
-select coalesce(cardinality(r.lexeme_ids), 0), r.vector::text,
+select r.lexeme_count, r.vector::text,
     array(select h.tool_id from hit h order by h.tool_id),
     array(
         select coalesce(h.meaning, 0)

@@ -194,6 +194,18 @@ def test_private_parameters_begin_with_p(connection: Connection) -> None:
     assert wrong == []
 
 
+def test_no_function_is_defined_twice() -> None:
+    # The later file would win, without a word.
+    defined = [
+        name
+        for file in _assets.function_files()
+        for name in re.findall(
+            r"^create or replace function tool_rag\.(\w+)\(", file.text, re.MULTILINE
+        )
+    ]
+    assert sorted(set(defined)) == sorted(defined)
+
+
 def test_every_header_states_volatility_and_parallel_safety() -> None:
     incomplete = []
     for file in _assets.function_files():

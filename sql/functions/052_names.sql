@@ -28,7 +28,9 @@ set standard_conforming_strings = on
 as $$
     select array_remove(
         regexp_split_to_array(
-            tool_rag._lower(tool_rag._fold_marks(tool_rag._identifier_words(p_name))),
+            tool_rag._lower(tool_rag._fold_marks(
+                tool_rag._identifier_words(replace(p_name, 'IDs', 'Ids'))
+            )),
             '[\u0001-/:-@\[-`{-\u007f\u00a0\u2000-\u206f\u3000\ufeff]+'
         ),
         ''
@@ -247,7 +249,7 @@ comment on function tool_rag._surplus_words(text[], text[]) is
 
 create or replace function tool_rag._is_respelling(p_name text, p_tool text, p_server text)
 returns boolean
-language plpgsql immutable parallel safe
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -262,9 +264,8 @@ begin
         -- The same words in another order or number, or more of them: at most the server's name.
         return v_written <> '{}' and v_written = tool_rag._name_words(p_server);
     elsif v_written = '{}' then
-        -- A word is missing, but not the first, which says what is done.
-        return v_all_written[1] = v_all_meant[1]
-            and regexp_replace(p_name, '[^0-9]', '', 'g') = regexp_replace(p_tool, '[^0-9]', '', 'g');
+        -- A word is missing, and "all" may be that word.
+        return false;
     elsif cardinality(v_written) <> cardinality(v_meant) then
         v_written := array[array_to_string(v_written, '')];
         v_meant := array[array_to_string(v_meant, '')];
@@ -275,6 +276,14 @@ begin
             and regexp_replace(w.written, '[^0-9]', '', 'g')
                 = regexp_replace(w.meant, '[^0-9]', '', 'g')
             and (tool_rag._similarities(w.written, array[w.meant]))[1] >= 0.7
+            -- A word of its own is not misspelt, but for its ending: change is no charge.
+            and (
+                ts_lexize('pg_catalog.english_stem', w.written)
+                    = ts_lexize('pg_catalog.english_stem', w.meant)
+                or not exists (
+                    select from tool_rag.word_piece k where k.piece = w.written
+                )
+            )
         )
         from unnest(v_written, v_meant) w (written, meant)
     );
@@ -282,8 +291,8 @@ end
 $$;
 comment on function tool_rag._is_respelling(text, text, text) is
 'Whether a name may be meant for a tool''s: the words that differ are the same but for their '
-'spelling, begin with the same letter and have the same digits. So get is no misspelt set, '
-'archive no unarchive, v1 no v2.';
+'spelling, begin with the same letter and have the same digits, and what was written is no word '
+'itself. So get is no misspelt set, change no charge, v1 no v2.';
 
 create or replace function tool_rag._resolve_tool(p_name text, p_roles text[], p_servers text[])
 returns table (outcome text, server text, name text, similarity real)

@@ -1,27 +1,5 @@
 -- Suggestions: which tools seem to need which others, read from names and schemas alone.
 
-create or replace function tool_rag._name_words(p_name text) returns text[]
-language sql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-set standard_conforming_strings = on
-as $$
-    select array(
-        select m.word[1]
-        from regexp_matches(
-            tool_rag._lower(regexp_replace(
-                regexp_replace(
-                    replace(p_name, 'IDs', 'Ids'), '([a-z0-9])([A-Z])', '\1 \2', 'g'
-                ),
-                '([A-Z])([A-Z][a-z])', '\1 \2', 'g'
-            )),
-            '[^\u0001-/:-@\[-`{-\u007f]+', 'g'
-        ) with ordinality m (word, place)
-        order by m.place
-    )
-$$;
-comment on function tool_rag._name_words(text) is
-'The words of a name in small letters: orderId, order_id and ORDER-ID are order and id.';
-
 create or replace function tool_rag._singular(p_words text[]) returns text[]
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp

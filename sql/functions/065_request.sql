@@ -11,16 +11,20 @@ declare
     v_most constant int := 8;
     -- Code, quotations, addresses and brackets are never cut, and neither is "also known as".
     v_held constant text :=
-        '```([^`]|`{1,2}(?!`))*```|`[^`]*`|"[^"]*"|“[^”]*”'
-        || '|(?<!\w)''([^''\n]|''(?=\w))*''(?!\w)|\w+://[^[:space:]]+|\[[^][]*\]|\{[^{}]*\}'
+        '```([^`]|`{1,2}(?!`))*```|`[^`]*`|"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|‘[^’]*’|「[^」]*」'
+        || '|(?<!\w)''([^''\n]|''(?=\w))*''(?!\w)|<[^<>]+>|&\w+;'
+        || '|(\w+://|www\.|mailto:)[^[:space:]]*[^[:space:];,.]'
+        || '|\[[^][]*\]|\{[^{}]*\}|\((?!\d{1,2}\))[^()]*\)'
         || '|\m(and )?also (known|called|named)\M';
+    v_joint constant text :=
+        '(and then|and also|as well as|additionally|in addition|also|plus(?!\s*[-+$€£\d])'
+        || '|furthermore|moreover|and after that|after that|afterwards|then)\M,?\s+';
     -- Where a new request begins. A plain "and" joins what is often one: "salt and pepper".
     v_marks text :=
-        '\s*[;；]\s*|\s*\n+\s*([-*•]\s+|\(?\d+[.)]\s+)?'
-        || '|([,.!?]\s*|\s)(and then|and also|as well as|additionally|in addition|also'
-        || '|plus(?!\s*[-+$€£\d])|furthermore|moreover|and after that|after that|afterwards)\M,?\s+'
-        || '|[,.!?]\s*then\M,?\s+';
-    v_worded constant text := '[^\W\d_]\w*\W+[^\W\d_]|[^\x01-\x7f]{6}';
+        '(\s*[;；]\s*|\s*\n+\s*([-*•]\s+|\(?\d+[.)]\s+)?)(' || v_joint || ')?'
+        || '|[,.!?]\s*' || v_joint
+        || '|\s' || replace(v_joint, '|then)', ')');
+    v_worded constant text := '[^\W\d_]\w*\W+([^\W\d_]|\x01)|[^\x01-\x7f]{3}';
     v_quotes text[];
     v_parts text[] := '{}';
     v_part text;
@@ -32,14 +36,14 @@ begin
         return array[p_text];
     end if;
     -- A number begins an item within a line only where another item does: "May 3. Then call".
-    if p_text ~ '(^|[\s:])\(?1[.)]\s' and p_text ~ '\s\(?2[.)]\s' then
+    if p_text ~ '(^|[:;.!?\n]\s*)\(?1[.)]\s' and p_text ~ '\s\(?2[.)]\s' then
         v_marks := '(^|\s+)\(?\d{1,2}[.)]\s+(?=[^\W\d])|' || v_marks;
     end if;
     v_quotes := array(select m[1] from regexp_matches(translate(p_text, E'\x01', ' '), '(' || v_held || ')', 'gi') m);
     foreach v_piece in array regexp_split_to_array(
         regexp_replace(translate(p_text, E'\x01', ' '), v_held, E'\x01', 'gi'), v_marks, 'i'
     ) loop
-        v_piece := btrim(v_piece, E' \t\r\n.,');
+        v_piece := regexp_replace(btrim(v_piece, E' \t\r\n.,'), '^[-*•]\s+', '');
         continue when v_piece = '';
         -- What has no two words, or only names a value, belongs to the request beside it.
         if v_parts = '{}' or (

@@ -7,7 +7,7 @@ create or replace function tool_rag._read_query(
     p_query text,
     out lexeme_ids int[], out weights float8[], out frequencies int[], out words text[],
     out terms text[], out term_weights float8[], out expansion text,
-    out base float8, out slope float8, out word_count int
+    out base float8, out slope float8, out word_count int, out lexeme_count int
 )
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -19,6 +19,7 @@ as $$
 declare
     -- What a synonym's words count, against those that the user wrote.
     v_share constant float8 := 0.5;
+    v_most constant int := 100;
     v_text text := btrim(tool_rag._lexical_text(p_query));
     v_words text[] := regexp_split_to_array(v_text, ' +');
     v_config regconfig;
@@ -27,6 +28,7 @@ begin
     select r.text_search_config into v_config from tool_rag.ranking_setting r;
     v_lexemes := to_tsvector(v_config, v_text);
     word_count := cardinality(v_words);
+    lexeme_count := least(length(v_lexemes), v_most);
     select string_agg(s.words, ' ' order by s.synonym_id) into expansion
     from tool_rag.synonym s
     where s.term is not null
@@ -60,24 +62,31 @@ begin
                 case when left(v_words[o.positions[1]], 1) = left(o.lexeme, 1)
                     then v_words[o.positions[1]] else o.lexeme
                 end as word
-            from unnest(v_lexemes) o
+            from (
+                -- Bounded: of a very long request the first words count. Not the rarest, by which a
+                -- caller could tell words of tools that are hidden from words of none.
+                select * from unnest(v_lexemes) o order by o.positions[1], o.lexeme limit v_most
+            ) o
             union all
             select e.lexeme, v_share, e.lexeme
-            from unnest(to_tsvector(v_config, tool_rag._lexical_text(expansion))) e
-            where e.lexeme <> all(tsvector_to_array(v_lexemes))
+            from (
+                select *
+                from unnest(to_tsvector(v_config, tool_rag._lexical_text(expansion))) e
+                where e.lexeme <> all(tsvector_to_array(v_lexemes))
+                order by e.positions[1], e.lexeme
+                limit v_most
+            ) e
         ) q
         left join tool_rag.lexeme l on l.lexeme = q.lexeme
         cross join lateral (select coalesce(l.document_frequency, 0) as frequency) f
-        -- Bounded: of a very long request the rarest words count.
-        order by l.lexeme_id is null, f.frequency, q.lexeme collate "C"
-        limit 64
     ) q;
 end
 $$;
 comment on function tool_rag._read_query(text) is
 'The request''s lexemes that stand in any tool, rarest first: their ids, BM25 idf, numbers of tools '
 'and words; all its lexemes with their idf; what synonyms of its terms add, whose lexemes count '
-'half; the two constants of BM25''s length normalisation; and how many words the request has.';
+'half; the two constants of BM25''s length normalisation; and how many words and different lexemes '
+'the request has. Of a long request the first hundred lexemes count.';
 
 create or replace function tool_rag._rank_words(
     p_lexeme_ids int[], p_weights float8[], p_frequencies int[], p_terms text[],

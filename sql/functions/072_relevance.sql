@@ -20,8 +20,8 @@ return 1 / (1 + exp(-greatest(-30, least(30,
 ))));
 comment on function tool_rag._relevance(float8, float8, int, float8, int) is
 'How likely it is, from 0 to 1, that a tool serves a request, if half of all requests are served by '
-'some tool: of the similarity, the BM25 score, how many of the request''s lexemes stand in any tool, '
-'its similarity to tools in general, and the size of the catalogue.';
+'some tool: of the similarity, the BM25 score, how many different lexemes the request has, its '
+'similarity to tools in general, and the size of the catalogue.';
 
 create or replace function tool_rag._tool_in_general() returns @extschema:vector@.halfvec
 language plpgsql immutable parallel safe

@@ -56,8 +56,8 @@ begin
     select
         array_agg(f.tool_id), array_agg(f.score),
         array_agg(tool_rag._relevance(
-            f.meaning_score / r.scale, f.word_score, coalesce(cardinality(lexeme_ids), 0),
-            v_sameness, r.document_count
+            f.meaning_score / r.scale, f.word_score, v_query.lexeme_count, v_sameness,
+            r.document_count
         )),
         array_agg(f.word_place), array_agg(f.word_score), array_agg(f.meaning_place),
         array_agg(f.model_place), array_agg(f.model_score), max(f.meaning_score / r.scale)
@@ -240,7 +240,8 @@ begin
         -- Every part keeps its best.
         select m.*
         from merged m
-        where coalesce(m.relevance, 0) >= p_min_relevance
+        -- As real, as a caller reads it.
+        where coalesce(m.relevance, 0)::real >= p_min_relevance::real
         order by m.is_named desc, m.is_best desc, m.score desc, m.relevance desc nulls last,
             m.tool_id
         limit p_k

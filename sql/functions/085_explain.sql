@@ -163,13 +163,32 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_role_ids constant int[] := tool_rag._role_ids(unmatched_words.roles);
+    v_server_ids int[];
     v_config regconfig;
 begin
     perform tool_rag._check_search(unmatched_words.query, 1, '{}', null, null, '{}');
+    if unmatched_words.servers is not null then
+        select coalesce(array_agg(s.server_id), '{}') into v_server_ids
+        from tool_rag.server s
+        where exists (
+            select from unnest(unmatched_words.servers) p where tool_rag._matches(p, s.name)
+        );
+    end if;
     select r.text_search_config into v_config from tool_rag.ranking_setting r;
+    -- Only documents and examples of permitted tools are read, for a word that stands nowhere as
+    -- for one of hidden tools: the time it takes tells nothing of these.
     return array(
-        select w.word
-        from (
+        with visible as materialized (
+            select d.lexeme_ids
+            from tool_rag._permitted(v_role_ids, v_server_ids) p
+            join tool_rag.document d on d.tool_id = p.tool_id
+        ),
+        example as materialized (
+            select e.lexemes
+            from tool_rag._permitted(v_role_ids, v_server_ids) p
+            join tool_rag.example e on e.tool_id = p.tool_id
+        ),
+        word as (
             select w.word, min(w.place) as place
             from regexp_split_to_table(
                 btrim(tool_rag._lexical_text(unmatched_words.query)), ' +'
@@ -177,28 +196,18 @@ begin
             group by w.word
             order by 2
             limit 64
-        ) w
-        cross join lateral tsvector_to_array(to_tsvector(v_config, w.word)) l (lexemes)
-        where l.lexemes <> '{}' and not exists (
-            select
-            from (
-                select p.tool_id
-                from tool_rag.lexeme x
-                join tool_rag.posting p on p.lexeme_id = x.lexeme_id
-                where x.lexeme = any(l.lexemes)
-                union all
-                select e.tool_id from tool_rag.example e where e.lexemes && l.lexemes
-            ) c
-            join tool_rag.tool t on t.tool_id = c.tool_id
-            join tool_rag.server s on s.server_id = t.server_id
-            where tool_rag._is_visible(c.tool_id, v_role_ids, null) and (
-                unmatched_words.servers is null
-                or exists (
-                    select from unnest(unmatched_words.servers) p
-                    where tool_rag._matches(p, s.name)
-                )
-            )
         )
+        select w.word
+        from word w
+        cross join lateral tsvector_to_array(to_tsvector(v_config, w.word)) l (lexemes)
+        cross join lateral (
+            select array_agg(coalesce(x.lexeme_id, 0)) as ids
+            from unnest(l.lexemes) o (lexeme)
+            left join tool_rag.lexeme x on x.lexeme = o.lexeme
+        ) k
+        where l.lexemes <> '{}'
+            and not exists (select from visible v where v.lexeme_ids && k.ids)
+            and not exists (select from example e where e.lexemes && l.lexemes)
         order by w.place
     );
 end
@@ -225,34 +234,45 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-    v_role_ids constant int[] := tool_rag._role_ids(explain_missing.roles);
-    v_hit record;
+    v_tool_id int;
     v_last record;
-    v_name constant text := explain_missing.server || '/' || explain_missing.tool;
+    v_hit record;
+    v_deep record;
 begin
+    select null::text as server, null::text as name, null::real as score into v_last;
     -- It comes first, so that bad arguments are an error whatever the caller may see.
-    select h.rank, h.relevance, h.reason, h.explain into v_hit
-    from tool_rag.search_tools(
-        explain_missing.query, explain_missing.roles, explain_missing.k, null,
-        explain_missing.context, explain_missing.conversation, explain_missing.servers,
-        explain_missing.token_budget, explain_missing.min_relevance, explain_missing.options
-    ) h
-    where h.server = explain_missing.server and h.name = explain_missing.tool;
-    if found then
-        return query select 'listed', v_hit.rank, v_hit.relevance,
-            format('it is on the list, at rank %s', v_hit.rank), v_hit.explain;
-        return;
-    end if;
-    -- What the roles may not see and what does not exist get one answer.
-    if not exists (
-        select
+    for v_hit in
+        select h.*
+        from tool_rag.search_tools(
+            explain_missing.query, explain_missing.roles, explain_missing.k, null,
+            explain_missing.context, explain_missing.conversation, explain_missing.servers,
+            explain_missing.token_budget, explain_missing.min_relevance, explain_missing.options
+        ) h
+        order by h.rank
+    loop
+        if v_hit.server = explain_missing.server and v_hit.name = explain_missing.tool then
+            return query select 'listed', v_hit.rank, v_hit.relevance,
+                format('it is on the list, at rank %s', v_hit.rank), v_hit.explain;
+            return;
+        elsif v_hit.score is not null then
+            select v_hit.server, v_hit.name, v_hit.score into v_last;
+        end if;
+    end loop;
+    -- What the roles may not see and what does not exist get one answer, by the same steps.
+    v_tool_id := (
+        select t.tool_id
         from tool_rag.tool t
         join tool_rag.server s on s.server_id = t.server_id
         where s.name = explain_missing.server and t.name = explain_missing.tool
-            and tool_rag._is_visible(t.tool_id, v_role_ids, null)
+    );
+    if not tool_rag._is_visible(
+        coalesce(v_tool_id, 0), tool_rag._role_ids(explain_missing.roles), null
     ) then
         return query select 'not_permitted', null::int, null::real,
-            format('these roles may see no tool %s', v_name), null::jsonb;
+            format(
+                'these roles may see no tool %s/%s', explain_missing.server, explain_missing.tool
+            ),
+            null::jsonb;
         return;
     elsif explain_missing.servers is not null and not exists (
         select from unnest(explain_missing.servers) p
@@ -264,53 +284,61 @@ begin
         return;
     end if;
 
-    select h.rank, h.relevance, h.score, h.tokens, h.explain into v_hit
+    select h.rank, h.relevance, h.score, h.tokens, h.explain into v_deep
     from tool_rag.search_tools(
         explain_missing.query, explain_missing.roles, 1000, null, explain_missing.context,
         null, explain_missing.servers, null, null,
-        explain_missing.options || '{"exact": true, "needs_depth": 0}'
+        explain_missing.options || '{"needs_depth": 0}'
     ) h
     where h.server = explain_missing.server and h.name = explain_missing.tool;
-    if not found then
-        return query select 'crowded_out', null::int, null::real,
-            'it is not among the 1000 best: neither its words nor its meaning are near the request',
-            null::jsonb;
-    elsif v_hit.relevance < explain_missing.min_relevance then
-        return query select 'below_cut_off', v_hit.rank, v_hit.relevance,
+    if v_deep.relevance < explain_missing.min_relevance::real then
+        return query select 'below_cut_off', v_deep.rank, v_deep.relevance,
             format(
-                'its relevance is %s, below %s', round(v_hit.relevance::numeric, 2),
-                explain_missing.min_relevance
+                'its relevance is %s, below %s', v_deep.relevance,
+                explain_missing.min_relevance::real
             ),
-            v_hit.explain;
-    elsif v_hit.rank <= explain_missing.k and explain_missing.token_budget is not null then
-        return query select 'over_budget', v_hit.rank, v_hit.relevance,
-            format(
-                'it takes %s tokens, more than better tools leave of %s', v_hit.tokens,
-                explain_missing.token_budget
-            ),
-            v_hit.explain;
-    else
-        select h.rank, h.server || '/' || h.name as name, h.score into v_last
+            v_deep.explain;
+        return;
+    elsif explain_missing.token_budget is not null and exists (
+        select
         from tool_rag.search_tools(
             explain_missing.query, explain_missing.roles, explain_missing.k, null,
-            explain_missing.context, null, explain_missing.servers, null, null,
-            explain_missing.options || '{"exact": true, "needs_depth": 0}'
+            explain_missing.context, explain_missing.conversation, explain_missing.servers,
+            null, explain_missing.min_relevance, explain_missing.options
         ) h
-        order by h.rank desc
-        limit 1;
-        return query select 'crowded_out', v_hit.rank, v_hit.relevance,
+        where h.server = explain_missing.server and h.name = explain_missing.tool
+    ) then
+        return query select 'over_budget', v_deep.rank, v_deep.relevance,
             format(
-                'it is at rank %s with a score of %s; the last on the list is %s with %s',
-                v_hit.rank, round(v_hit.score::numeric, 3), v_last.name,
-                round(v_last.score::numeric, 3)
+                'it takes %s tokens, and better tools leave too few of %s',
+                (select t.token_count from tool_rag.tool t where t.tool_id = v_tool_id),
+                explain_missing.token_budget
             ),
-            v_hit.explain || jsonb_build_object(
-                'last', v_last.name,
-                'unmatched', tool_rag.unmatched_words(
-                    explain_missing.query, explain_missing.roles, explain_missing.servers
-                )
-            );
+            v_deep.explain;
+        return;
     end if;
+    return query select 'crowded_out', v_deep.rank, v_deep.relevance,
+        concat(
+            coalesce(
+                format(
+                    'of all it is at rank %s, with a score of %s', v_deep.rank,
+                    round(v_deep.score::numeric, 3)
+                ),
+                'it is not among the 1000 best: neither its words nor its meaning are near'
+            ),
+            '; the list ends with ' || v_last.server || '/' || v_last.name || ', with '
+                || round(v_last.score::numeric, 3),
+            -- Where lists are merged, the best of each part goes before a better score.
+            case when v_last.score < v_deep.score
+                then ', the best for a part of the request, or named by it'
+            end
+        ),
+        coalesce(v_deep.explain, '{}') || jsonb_build_object(
+            'last', v_last.server || '/' || v_last.name,
+            'unmatched', tool_rag.unmatched_words(
+                explain_missing.query, explain_missing.roles, explain_missing.servers
+            )
+        );
 end
 $$;
 comment on function tool_rag.explain_missing(

@@ -359,11 +359,11 @@ CREATE FUNCTION tool_rag._is_ascii(p_text text) RETURNS boolean
 COMMENT ON FUNCTION tool_rag._is_ascii(p_text text) IS 'Whether a text is plain ASCII.';
 
 CREATE FUNCTION tool_rag._is_respelling(p_name text, p_tool text, p_server text) RETURNS boolean
-    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._is_respelling(p_name text, p_tool text, p_server text) IS 'Whether a name may be meant for a tool''s: the words that differ are the same but for their spelling, begin with the same letter and have the same digits. So get is no misspelt set, archive no unarchive, v1 no v2.';
+COMMENT ON FUNCTION tool_rag._is_respelling(p_name text, p_tool text, p_server text) IS 'Whether a name may be meant for a tool''s: the words that differ are the same but for their spelling, begin with the same letter and have the same digits, and what was written is no word itself. So get is no misspelt set, change no charge, v1 no v2.';
 
 CREATE FUNCTION tool_rag._is_visible(p_tool_id integer, p_role_ids integer[], p_server_ids integer[]) RETURNS boolean
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -438,12 +438,12 @@ CREATE FUNCTION tool_rag._name_signature(p_folded text) RETURNS bit
 COMMENT ON FUNCTION tool_rag._name_signature(p_folded text) IS 'The pairs of neighbouring characters of a folded name, its ends included, as bits. What two names have in common is then a count of bits.';
 
 CREATE FUNCTION tool_rag._name_words(p_name text) RETURNS text[]
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET standard_conforming_strings TO 'on'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._name_words(p_name text) IS 'The words of a name in small letters: orderId, order_id and ORDER-ID are order and id.';
+COMMENT ON FUNCTION tool_rag._name_words(p_name text) IS 'The words of a name, folded as _fold_name does.';
 
 CREATE FUNCTION tool_rag._near_names(p_folded text, p_role_ids integer[], p_server_ids integer[]) RETURNS TABLE(tool_id integer, similarity double precision)
     LANGUAGE plpgsql STABLE ROWS 100 PARALLEL SAFE
@@ -597,7 +597,7 @@ CREATE FUNCTION tool_rag._rank_words(p_lexeme_ids integer[], p_weights double pr
 
 COMMENT ON FUNCTION tool_rag._rank_words(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_terms text[], p_term_weights double precision[], p_base double precision, p_slope double precision, p_tool_ids integer[], p_limit integer) IS 'The word arm over given tools: BM25 of the tool or its best example, exact.';
 
-CREATE FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT weights double precision[], OUT frequencies integer[], OUT words text[], OUT terms text[], OUT term_weights double precision[], OUT expansion text, OUT base double precision, OUT slope double precision, OUT word_count integer) RETURNS record
+CREATE FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT weights double precision[], OUT frequencies integer[], OUT words text[], OUT terms text[], OUT term_weights double precision[], OUT expansion text, OUT base double precision, OUT slope double precision, OUT word_count integer, OUT lexeme_count integer) RETURNS record
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_hashjoin TO 'off'
@@ -606,7 +606,7 @@ CREATE FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT
     SET enable_bitmapscan TO 'on'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT weights double precision[], OUT frequencies integer[], OUT words text[], OUT terms text[], OUT term_weights double precision[], OUT expansion text, OUT base double precision, OUT slope double precision, OUT word_count integer) IS 'The request''s lexemes that stand in any tool, rarest first: their ids, BM25 idf, numbers of tools and words; all its lexemes with their idf; what synonyms of its terms add, whose lexemes count half; the two constants of BM25''s length normalisation; and how many words the request has.';
+COMMENT ON FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT weights double precision[], OUT frequencies integer[], OUT words text[], OUT terms text[], OUT term_weights double precision[], OUT expansion text, OUT base double precision, OUT slope double precision, OUT word_count integer, OUT lexeme_count integer) IS 'The request''s lexemes that stand in any tool, rarest first: their ids, BM25 idf, numbers of tools and words; all its lexemes with their idf; what synonyms of its terms add, whose lexemes count half; the two constants of BM25''s length normalisation; and how many words and different lexemes the request has. Of a long request the first hundred lexemes count.';
 
 CREATE FUNCTION tool_rag._read_tools(p_tools jsonb) RETURNS TABLE("position" bigint, name text, title text, description text, input_schema jsonb, output_schema jsonb, annotations jsonb, is_action boolean, identity_parameters text[], content_hash bytea)
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -627,7 +627,7 @@ CREATE FUNCTION tool_rag._relevance(p_similarity double precision, p_word_score 
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ((1)::double precision / ((1)::double precision + exp((- GREATEST(('-30'::integer)::double precision, LEAST((30)::double precision, (((((('-0.90'::numeric)::double precision + ((8.39)::double precision * COALESCE(p_similarity, (0)::double precision))) + (((4.01)::double precision * COALESCE(p_word_score, (0)::double precision)) / (ln(((1)::numeric + (((p_document_count)::numeric + 0.5) / 0.5))))::double precision)) - ((0.361)::double precision * sqrt((p_lexeme_count)::double precision))) - ((8.38)::double precision * COALESCE(p_sameness, (0)::double precision))) - ((0.672)::double precision * ln((GREATEST(30, LEAST(10000, p_document_count)))::double precision)))))))));
 
-COMMENT ON FUNCTION tool_rag._relevance(p_similarity double precision, p_word_score double precision, p_lexeme_count integer, p_sameness double precision, p_document_count integer) IS 'How likely it is, from 0 to 1, that a tool serves a request, if half of all requests are served by some tool: of the similarity, the BM25 score, how many of the request''s lexemes stand in any tool, its similarity to tools in general, and the size of the catalogue.';
+COMMENT ON FUNCTION tool_rag._relevance(p_similarity double precision, p_word_score double precision, p_lexeme_count integer, p_sameness double precision, p_document_count integer) IS 'How likely it is, from 0 to 1, that a tool serves a request, if half of all requests are served by some tool: of the similarity, the BM25 score, how many different lexemes the request has, its similarity to tools in general, and the size of the catalogue.';
 
 CREATE FUNCTION tool_rag._replace_synonyms(p_server_id integer, p_tools jsonb) RETURNS integer[]
     LANGUAGE plpgsql
@@ -1800,7 +1800,7 @@ REVOKE ALL ON FUNCTION tool_rag._rank_vectors(p_embedding public.halfvec, p_mode
 
 REVOKE ALL ON FUNCTION tool_rag._rank_words(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_terms text[], p_term_weights double precision[], p_base double precision, p_slope double precision, p_tool_ids integer[], p_limit integer) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT weights double precision[], OUT frequencies integer[], OUT words text[], OUT terms text[], OUT term_weights double precision[], OUT expansion text, OUT base double precision, OUT slope double precision, OUT word_count integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT weights double precision[], OUT frequencies integer[], OUT words text[], OUT terms text[], OUT term_weights double precision[], OUT expansion text, OUT base double precision, OUT slope double precision, OUT word_count integer, OUT lexeme_count integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._read_tools(p_tools jsonb) FROM PUBLIC;
 

@@ -7,9 +7,11 @@ import json
 import random
 from typing import Any
 
+import psycopg
 import pytest
 
 from tests.sql.conftest import (
+    SHOP,
     Connection,
     add_role,
     add_tool,
@@ -53,7 +55,22 @@ PARTS: list[tuple[str, list[str]]] = [
         ['run `a; b` on "x; also y"', "stop the box"],
     ),
 ]
+PARTS += [
+    ("open a pull request; also ban a user", ["open a pull request", "ban a user"]),
+    ("- open a pull request\n- also ban a user", ["open a pull request", "ban a user"]),
+    ("打开文件；列出问题；合并分支", ["打开文件", "列出问题", "合并分支"]),
+    ("read https://x.y/z; list issues now", ["read https://x.y/z", "list issues now"]),
+]
 WHOLE = [
+    "«open it; close it»",
+    "„open it; close it“",
+    "‘open it; close it’",
+    "「打开文件；列出问题」",
+    "(first open it; then close it)",
+    "see www.example.com/a;b=c",
+    "mail mailto:a@b.c;d@e.f",
+    "this <code title='a b; c d'> &amp; that &amp; more",
+    "Set priority to 1. Move card to 2. done",
     "salt and pepper please",
     "Remind me on May 3. Call John plus 5 minutes",
     "What is 2024-05-06; 2024-05-07",
@@ -262,12 +279,56 @@ def missing(connection: Connection, name: str, **arguments: Any) -> tuple[Any, .
     return row
 
 
+def test_the_printed_relevance_is_enough(shop: Connection) -> None:
+    for hit in search(shop, "give a customer money back", k=8):
+        kept = search(shop, "give a customer money back", k=8, min_relevance=hit["relevance"])
+        assert hit["name"] in names(kept)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_said_of_a_missing_tool_is_true(shop: Connection, seed: int) -> None:
+    chance = random.Random(seed)
+    words = ["give", "customer", "money", "back", "weather", "city", "reserve", "day;", "also", ";"]
+    tools = [f"{server}/{name}" for server, name, *_ in SHOP]
+    for _ in range(15):
+        how: dict[str, Any] = {
+            "k": chance.choice([1, 2, 4]),
+            "context": chance.sample(["money back", "weather forecast", "a room"], k=1),
+            "token_budget": chance.choice([None, 150, 100_000]),
+            "min_relevance": chance.choice([None, 0.1, 0.4]),
+        }
+        query = " ".join(chance.choices(words, k=chance.randint(2, 9)))
+        if not query.strip("; "):
+            continue
+        try:
+            hits = search(shop, query, **how)
+        except psycopg.errors.InvalidParameterValue:
+            continue
+        listed = {f"{hit['server']}/{hit['name']}": hit for hit in hits}
+        tool = chance.choice(tools)
+        outcome, rank, relevance, reason, detail = missing(shop, tool, query=query, **how)
+        assert (outcome == "listed") == (tool in listed)
+        if outcome == "listed":
+            assert rank == listed[tool]["rank"]
+        elif outcome == "below_cut_off":
+            assert relevance < how["min_relevance"]
+        elif outcome == "over_budget":
+            free = search(shop, query, **how | {"token_budget": None})
+            assert tool in {f"{hit['server']}/{hit['name']}" for hit in free}
+        else:
+            assert outcome == "crowded_out"
+            if hits:
+                last = [hit for hit in hits if hit["score"] is not None][-1]
+                assert detail["last"] == f"{last['server']}/{last['name']}"
+                assert detail["last"] in reason
+
+
 def test_why_a_tool_is_missing(shop: Connection) -> None:
     assert missing(shop, "shop/refund_payment")[:2] == ("listed", 1)
     outcome, rank, _, reason, detail = missing(shop, "desk/set_theme", k=2)
     assert outcome == "crowded_out"
     assert rank > 2
-    assert "the last on the list is" in reason
+    assert "the list ends with " in reason
     assert detail["last"] != "desk/set_theme"
     assert missing(shop, "desk/set_theme", k=8, min_relevance=0.9)[0] == "below_cut_off"
     first, second = search(shop, "money back", k=2)
@@ -286,6 +347,37 @@ def test_what_roles_may_not_see_is_as_if_it_did_not_exist(shop: Connection) -> N
     assert missing(shop, "desk/set_theme", roles=[])[0] == "not_permitted"
     with refused(shop, "22023", "the query is empty"):
         missing(shop, "desk/set_theme", query=" ")
+
+
+def test_words_of_hidden_tools_are_to_relevance_as_words_of_none(shop: Connection) -> None:
+    # Whoever could tell by the score whether a word stands in a hidden tool could guess its name.
+    add_tool(shop, "secret", "zebrafish_layoff", "Plan of next year")
+    deny(shop, "all", "secret")
+    vector = str(fetch(shop, "select tool_rag.embed('refund a customer')::real[]"))
+    hidden, none = (
+        [
+            (hit["name"], hit["relevance"], hit["score"])
+            for hit in search(shop, f"refund a customer {word}", embedding=vector)
+        ]
+        for word in ("zebrafish_layoff", "quaggamire_layabout")
+    )
+    assert hidden == none
+
+
+def test_words_of_hidden_tools_push_no_others_out(shop: Connection) -> None:
+    words = " ".join(f"rare{number}" for number in range(90))
+    add_tool(shop, "shop", "many_words", words)
+    add_tool(shop, "secret", "accrual", "accrual")
+    deny(shop, "all", "secret")
+    lists = [
+        [
+            (hit["name"], hit["explain"].get("words", {}).get("matched"))
+            for hit in search(shop, f"{words} customer {word}", options={"meaning_weight": 0})
+        ]
+        for word in ("quaggamire", "accrual")
+    ]
+    assert lists[0] == lists[1]
+    assert len(lists[0]) > 1
 
 
 def test_words_that_match_nothing(shop: Connection) -> None:

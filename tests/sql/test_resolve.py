@@ -104,7 +104,6 @@ def test_case_and_separators_do_not_count(catalogue: Connection, name: str, tool
         ("createPullReqest", "github/create_pull_request", 2 * 16 / 33),
         ("create_pull_requests", "github/create_pull_request", 2 * 17 / 35),
         ("craete_pull_request", "github/create_pull_request", 2 * 16 / 34),
-        ("create_request", "github/create_pull_request", 2 * 13 / 30),
         ("lsit_issues", "github/list_issues", 2 * 9 / 20),
         ("list_isue", "github/list_issues", 2 * 8 / 18),
         ("github_create_pull_request", "github/create_pull_request", 2 * 17 / 40),
@@ -412,3 +411,38 @@ def test_of_many_tools_only_narrow_rows_are_read(many: Connection) -> None:
         resolve(many, "refund_invoce", ["all"])
     assert not read.through & {"tool", "role_tool", "document"}
     assert read.entries["tool_pkey"] < MANY // 4
+
+
+@pytest.mark.parametrize(
+    ("name", "tool"),
+    [
+        ("change_card", "charge_card"),
+        ("restart_virtual_machine", "restore_virtual_machine"),
+        ("close_issue", "clone_issue"),
+        ("reserve_stock", "reverse_stock"),
+        ("reload_service", "read_service"),
+        ("transfer_records", "transform_records"),
+        ("look_account", "lock_account"),
+        ("delete_users", "delete_all_users"),
+        ("send_invoice_to_customers", "send_invoice_to_all_customers"),
+    ],
+)
+def test_one_word_is_never_taken_for_another(connection: Connection, name: str, tool: str) -> None:
+    add_tool(connection, "s", tool)
+    add_role(connection, "all")
+    allow(connection, "all")
+    rows = connection.execute(
+        "select outcome, name from tool_rag.resolve_tool(%s, '{all}')", (name,)
+    ).fetchall()
+    assert rows == [("hint", tool)]
+
+
+def test_accents_do_not_count(connection: Connection) -> None:
+    add_tool(connection, "s", "überprüfe_rechnung")
+    add_role(connection, "all")
+    allow(connection, "all")
+    for name in ("überprufe_rechnun", "uberprufe_rechnun", "uberprufe-rechnung"):
+        rows = connection.execute(
+            "select outcome from tool_rag.resolve_tool(%s, '{all}')", (name,)
+        ).fetchall()
+        assert rows == [("corrected",)], name
