@@ -117,4 +117,5 @@ def _facts(explain: Mapping[str, Any]) -> tuple[str, ...]:
     ]
     grant = explain.get("grant", {})
     until = f" until {grant['valid_until']}" if grant.get("valid_until") else ""
-    return (*arms, "; ".join(causes), f"{grant['role']}: {grant['rule']}{until}" if grant else "")
+    allowed = f"{grant['role']}: {grant['rule']}{until}" if grant else ""
+    return arms[0], arms[1], "; ".join(causes), allowed

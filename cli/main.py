@@ -46,6 +46,8 @@ COMMANDS = {
     "grant": "access",
     "revoke": "access",
     "explain-access": "access",
+    "eval": "evaluate",
+    "what-if": "what_if",
     "db": "db",
 }
 

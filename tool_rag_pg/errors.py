@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 __all__ = [
+    "CasesError",
     "DatabaseError",
     "DatabaseNewer",
     "DatabaseUnavailable",
@@ -59,6 +60,18 @@ class SourceError(ToolRagError):
         super().__init__(f"{where}: {message}", hint=hint)
         self.path = path
         self.position = position
+
+
+class CasesError(ToolRagError):
+    """Cases of an evaluation that can't be asked.
+
+    Attributes:
+        faults: every fault, each with its line.
+    """
+
+    def __init__(self, message: str, *, faults: tuple[SourceError, ...], hint: str) -> None:
+        super().__init__(message, hint=hint)
+        self.faults = faults
 
 
 class DatabaseUnavailable(ToolRagError):

@@ -69,7 +69,10 @@ def test_python_blocks_run_in_order(name: str, database: str, tmp_path: Path) ->
         exec(compile(block, name, "exec"), known)
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/python.md", "docs/sql.md", "docs/cli.md"])
+@pytest.mark.parametrize(
+    "name",
+    ["README.md", "docs/python.md", "docs/sql.md", "docs/cli.md", "docs/evaluation.md"],
+)
 def test_links_lead_somewhere(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
