@@ -7,16 +7,16 @@ create or replace function tool_rag._relevance(
 ) returns float8
 language sql immutable parallel safe
 return 1 / (1 + exp(-greatest(-30, least(30,
-    -0.90
-    + 8.39 * coalesce(p_similarity, 0)
+    -0.51
+    + 8.79 * coalesce(p_similarity, 0)
     -- In units of a word that stands in no tool.
-    + 4.01 * coalesce(p_word_score, 0) / ln(1 + (p_document_count + 0.5) / 0.5)
+    + 3.83 * coalesce(p_word_score, 0) / ln(1 + (p_document_count + 0.5) / 0.5)
     -- Long requests match more words by chance,
-    - 0.361 * sqrt(p_lexeme_count)
+    - 0.228 * sqrt(p_lexeme_count)
     -- some resemble any tool,
-    - 8.38 * coalesce(p_sameness, 0)
+    - 8.18 * coalesce(p_sameness, 0)
     -- and the best of many is better by chance, too.
-    - 0.672 * ln(greatest(30, least(10000, p_document_count)))
+    - 0.783 * ln(greatest(30, least(10000, p_document_count)))
 ))));
 comment on function tool_rag._relevance(float8, float8, int, float8, int) is
 'How likely it is, from 0 to 1, that a tool serves a request, if half of all requests are served by '
