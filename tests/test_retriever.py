@@ -125,12 +125,12 @@ def retriever_savepoint(retriever: ToolRetriever) -> Any:
 def test_a_batch_is_one_list_for_each_query(retriever: ToolRetriever) -> None:
     queries = [QUERY, "zebra quagga", "which issues are open"]
     lists = retriever.search_tools_batch(
-        queries, roles=["developer"], limits=[1, 2, 2], min_relevance=0.2
+        queries, roles=["developer"], limits=[1, 2, 2], min_relevance=0.4
     )
     assert [len(hits) for hits in lists] == [1, 0, 1]
     assert [hits[0].name for hits in lists if hits] == ["create_pull_request", "list_issues"]
     alone = [
-        retriever.search_tools(query, roles=["developer"], k=k, min_relevance=0.2)
+        retriever.search_tools(query, roles=["developer"], k=k, min_relevance=0.4)
         for query, k in zip(queries, (1, 2, 2), strict=True)
     ]
     assert lists == alone

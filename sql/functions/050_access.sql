@@ -338,7 +338,7 @@ as $$
             tool_rag._find_tool(explain_access.server, explain_access.tool) as tool_id
     )
     select j.permitted, j.reason, r.rule_role, r.server_pattern, r.tool_pattern, r.effect,
-        r.valid_until, r.valid
+        nullif(r.valid_until, 'infinity'), r.valid
     from asked a
     cross join lateral tool_rag._judge_access(array[a.role_id], a.tool_id) j
     left join lateral tool_rag._rules_on(

@@ -105,6 +105,29 @@ $$;
 comment on function tool_rag._is_visible(int, int[], int[]) is
 'Whether roles together may see one tool now.';
 
+create or replace function tool_rag._find_called(p_server text, p_tool text) returns int
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_tool_id int;
+begin
+    select t.tool_id into v_tool_id
+    from tool_rag.tool t
+    join tool_rag.server s on s.server_id = t.server_id
+    where s.name = p_server and t.name = p_tool;
+    if not found then
+        raise exception 'tool "%/%" does not exist', p_server, p_tool using
+            errcode = 'undefined_object',
+            hint = 'Note what was called or sent, each as server and tool; resolve_tool finds '
+                'misspelt names.';
+    end if;
+    return v_tool_id;
+end
+$$;
+comment on function tool_rag._find_called(text, text) is
+'A tool''s id, or an error that names no other tool: a model wrote the name.';
+
 create or replace function tool_rag.record_use(conversation text, turn int, server text, tool text)
 returns void
 language plpgsql volatile parallel unsafe
@@ -121,9 +144,9 @@ begin
     insert into tool_rag.tool_use (conversation, turn, tool_id)
     values (
         record_use.conversation, record_use.turn,
-        tool_rag._find_tool(record_use.server, record_use.tool)
+        tool_rag._find_called(record_use.server, record_use.tool)
     )
-    on conflict do nothing;
+    on conflict on constraint tool_use_pkey do update set used_at = excluded.used_at;
 end
 $$;
 comment on function tool_rag.record_use(text, int, text, text) is
@@ -134,29 +157,51 @@ language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+    v_wrong text;
+    v_place int;
     v_count int;
 begin
     if coalesce(length(record_sent.conversation), 0) not between 1 and 256
-        or record_sent.tools is null or array_position(record_sent.tools, null) is not null
+        or record_sent.tools is null or array_ndims(record_sent.tools) > 1
+        or array_position(record_sent.tools, null) is not null
     then
         raise exception 'what was sent needs a conversation of 1 to 256 characters and its tools'
             using errcode = 'invalid_parameter_value',
             hint = 'Pass the tools in the order of the prompt, each as ''SERVER/TOOL''.';
     end if;
+    select t.tool into v_wrong
+    from unnest(record_sent.tools) t (tool)
+    where strpos(t.tool, '/') not between 2 and length(t.tool) - 1
+    limit 1;
+    if v_wrong is not null then
+        raise exception '"%" is not of the form SERVER/TOOL', v_wrong using
+            errcode = 'invalid_parameter_value',
+            hint = 'Pass the tools in the order of the prompt, each as ''SERVER/TOOL''.';
+    end if;
+    -- One at a time, so that two callers give no place twice.
+    perform pg_advisory_xact_lock(hashtextextended('tool_sent ' || record_sent.conversation, 0));
+    update tool_rag.tool_sent s
+    set sent_at = now()
+    where s.conversation = record_sent.conversation;
+    select coalesce(max(s.place), 0) into v_place
+    from tool_rag.tool_sent s
+    where s.conversation = record_sent.conversation;
     insert into tool_rag.tool_sent (conversation, place, tool_id)
-    select record_sent.conversation,
-        coalesce(
-            (
-                select max(s.place)
-                from tool_rag.tool_sent s
-                where s.conversation = record_sent.conversation
-            ),
-            0
-        ) + row_number() over (order by min(t.place)),
-        tool_rag._find_tool(split_part(t.tool, '/', 1), substr(t.tool, strpos(t.tool, '/') + 1))
-    from unnest(record_sent.tools) with ordinality t (tool, place)
-    group by t.tool
-    on conflict do nothing;
+    select record_sent.conversation, v_place + row_number() over (order by n.place), n.tool_id
+    from (
+        select
+            tool_rag._find_called(
+                split_part(t.tool, '/', 1), substr(t.tool, strpos(t.tool, '/') + 1)
+            ) as tool_id,
+            min(t.place) as place
+        from unnest(record_sent.tools) with ordinality t (tool, place)
+        group by t.tool
+    ) n
+    where not exists (
+        select
+        from tool_rag.tool_sent s
+        where s.conversation = record_sent.conversation and s.tool_id = n.tool_id
+    );
     get diagnostics v_count = row_count;
     return v_count;
 end

@@ -140,6 +140,9 @@ declare
     v_depth constant int := coalesce((p_options ->> 'needs_depth')::numeric::int, 3);
     -- So many tools at the most stay in a conversation's shortlists because it uses them.
     v_most constant int := 10;
+    -- And so many of those it was sent keep their places: a list that only grew would end as the
+    -- catalogue.
+    v_kept constant int := 50;
     v_used int[];
     v_count constant int := coalesce(cardinality(p_tool_ids), 0);
 begin
@@ -186,6 +189,8 @@ begin
         where s.conversation = p_conversation
             and (p_options -> 'keep_order')::boolean
             and tool_rag._is_visible(s.tool_id, p_role_ids, p_server_ids)
+        order by s.place
+        limit v_kept
     ),
     listed as (
         select b.tool_id, 0 as part, b.place, null::int as needed_by, null::text as need,

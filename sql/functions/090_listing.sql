@@ -202,7 +202,7 @@ as $$
         union all
         select role_id, 0 from tool_rag.role where list_rules.role is null
     )
-    select r.name, g.server_pattern, g.tool_pattern, g.effect, g.valid_until,
+    select r.name, g.server_pattern, g.tool_pattern, g.effect, nullif(g.valid_until, 'infinity'),
         g.valid_until > statement_timestamp()
     from holder h
     join tool_rag.role r on r.role_id = h.role_id

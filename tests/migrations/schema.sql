@@ -239,6 +239,13 @@ CREATE FUNCTION tool_rag._explain_hits(p_tool_ids integer[], p_needed_by integer
 
 COMMENT ON FUNCTION tool_rag._explain_hits(p_tool_ids integer[], p_needed_by integer[], p_needs text[], p_turns integer[], p_sent_places integer[], p_scores double precision[], p_relevances double precision[], p_requests integer[], p_word_places integer[], p_word_scores double precision[], p_meaning_places integer[], p_model_places integer[], p_model_scores double precision[], p_model text, p_kept integer[], p_texts text[], p_kinds text[], p_vectors public.halfvec[], p_expansions text[], p_lexeme_ids integer[], p_words text[], p_word_requests integer[], p_terms text[], p_term_requests integer[], p_role_ids integer[]) IS 'The rows of a shortlist, with the reasons why each tool is on it.';
 
+CREATE FUNCTION tool_rag._find_called(p_server text, p_tool text) RETURNS integer
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._find_called(p_server text, p_tool text) IS 'A tool''s id, or an error that names no other tool: a model wrote the name.';
+
 CREATE FUNCTION tool_rag._find_companions(p_tool_ids integer[], p_conversation text, p_role_ids integer[], p_server_ids integer[], p_options jsonb, OUT tool_ids integer[], OUT needed_by integer[], OUT needs text[], OUT turns integer[], OUT sent_places integer[]) RETURNS record
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -625,7 +632,7 @@ COMMENT ON FUNCTION tool_rag._refresh_access(p_role_ids integer[], p_tool_ids in
 
 CREATE FUNCTION tool_rag._relevance(p_similarity double precision, p_word_score double precision, p_lexeme_count integer, p_sameness double precision, p_document_count integer) RETURNS double precision
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN ((1)::double precision / ((1)::double precision + exp((- GREATEST(('-30'::integer)::double precision, LEAST((30)::double precision, (((((('-0.90'::numeric)::double precision + ((8.39)::double precision * COALESCE(p_similarity, (0)::double precision))) + (((4.01)::double precision * COALESCE(p_word_score, (0)::double precision)) / (ln(((1)::numeric + (((p_document_count)::numeric + 0.5) / 0.5))))::double precision)) - ((0.361)::double precision * sqrt((p_lexeme_count)::double precision))) - ((8.38)::double precision * COALESCE(p_sameness, (0)::double precision))) - ((0.672)::double precision * ln((GREATEST(30, LEAST(10000, p_document_count)))::double precision)))))))));
+    RETURN ((1)::double precision / ((1)::double precision + exp((- GREATEST(('-30'::integer)::double precision, LEAST((30)::double precision, (((((('-0.51'::numeric)::double precision + ((8.79)::double precision * COALESCE(p_similarity, (0)::double precision))) + (((3.83)::double precision * COALESCE(p_word_score, (0)::double precision)) / (ln(((1)::numeric + (((p_document_count)::numeric + 0.5) / 0.5))))::double precision)) - ((0.228)::double precision * sqrt((p_lexeme_count)::double precision))) - ((8.18)::double precision * COALESCE(p_sameness, (0)::double precision))) - ((0.783)::double precision * ln((GREATEST(30, LEAST(10000, p_document_count)))::double precision)))))))));
 
 COMMENT ON FUNCTION tool_rag._relevance(p_similarity double precision, p_word_score double precision, p_lexeme_count integer, p_sameness double precision, p_document_count integer) IS 'How likely it is, from 0 to 1, that a tool serves a request, if half of all requests are served by some tool: of the similarity, the BM25 score, how many different lexemes the request has, its similarity to tools in general, and the size of the catalogue.';
 
@@ -1713,6 +1720,8 @@ REVOKE ALL ON FUNCTION tool_rag._expand_access(p_role_ids integer[], p_tool_ids 
 REVOKE ALL ON FUNCTION tool_rag._expand_needs(p_tool_ids integer[], p_role_ids integer[], p_server_ids integer[], p_depth integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._explain_hits(p_tool_ids integer[], p_needed_by integer[], p_needs text[], p_turns integer[], p_sent_places integer[], p_scores double precision[], p_relevances double precision[], p_requests integer[], p_word_places integer[], p_word_scores double precision[], p_meaning_places integer[], p_model_places integer[], p_model_scores double precision[], p_model text, p_kept integer[], p_texts text[], p_kinds text[], p_vectors public.halfvec[], p_expansions text[], p_lexeme_ids integer[], p_words text[], p_word_requests integer[], p_terms text[], p_term_requests integer[], p_role_ids integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._find_called(p_server text, p_tool text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._find_companions(p_tool_ids integer[], p_conversation text, p_role_ids integer[], p_server_ids integer[], p_options jsonb, OUT tool_ids integer[], OUT needed_by integer[], OUT needs text[], OUT turns integer[], OUT sent_places integer[]) FROM PUBLIC;
 

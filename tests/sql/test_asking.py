@@ -247,7 +247,35 @@ def test_what_was_sent_is_refused_where_it_can_not_be(shop: Connection) -> None:
         shop.execute("select tool_rag.record_sent('', '{desk/book_room}')")
     with refused(shop, "22023", "its tools"):
         shop.execute("select tool_rag.record_sent('c', '{desk/book_room,null}')")
+    with refused(shop, "22023", '"refund_payment" is not of the form SERVER/TOOL'):
+        shop.execute("select tool_rag.record_sent('c', '{refund_payment}')")
     assert fetch(shop, "select tool_rag.record_sent('c', '{}')") == 0
+    # A model wrote the name: nothing near it is told.
+    for call in ("record_sent('c', '{desk/set_them}')", "record_use('c', 1, 'desk', 'set_them')"):
+        with refused(shop, "42704", 'tool "desk/set_them" does not exist', hint="resolve_tool"):
+            shop.execute(f"select tool_rag.{call}".encode())
+
+
+def test_a_kept_order_does_not_grow_without_end(shop: Connection) -> None:
+    for number in range(70):
+        add_tool(shop, "long", f"tool_{number}", "Anything at all")
+    shop.execute(
+        "select tool_rag.record_sent('c', array_agg('long/tool_' || n order by n))"
+        " from generate_series(0, 69) n"
+    )
+    hits = search(shop, "money back", k=3, conversation="c", options={"keep_order": True})
+    assert len(hits) <= 53
+    assert names(hits)[:50] == [f"tool_{number}" for number in range(50)]
+
+
+def test_what_is_sent_or_used_again_keeps_a_conversation_alive(shop: Connection) -> None:
+    for call in ("record_sent('a', '{desk/book_room}')", "record_use('b', 0, 'desk', 'book_room')"):
+        shop.execute(f"select tool_rag.{call}".encode())
+    shop.execute("update tool_rag.tool_sent set sent_at = '2000-01-01'")
+    shop.execute("update tool_rag.tool_use set used_at = '2000-01-01'")
+    for call in ("record_sent('a', '{desk/book_room}')", "record_use('b', 0, 'desk', 'book_room')"):
+        shop.execute(f"select tool_rag.{call}".encode())
+    assert fetch(shop, "select tool_rag.forget_conversations('2001-01-01')") == 0
 
 
 def test_silent_conversations_are_forgotten(shop: Connection) -> None:
