@@ -478,3 +478,56 @@ def test_the_docs_examples_run() -> None:
     for block in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
         exec(compile(block, "docs/guards.md", "exec"), known)
     assert list(known["shown"]["properties"]) == ["amount"]
+
+
+@pytest.mark.parametrize(
+    ("value", "factor", "fits"),
+    [
+        (19.99, 0.01, True),
+        (0.3, 0.1, True),
+        (1e308, 0.01, True),
+        (19.995, 0.01, False),
+        (7, 2, False),
+        (8, 2, True),
+    ],
+)
+def test_multiples_are_decimal(value: float, factor: float, fits: bool) -> None:
+    found = problems({"properties": {"x": {"multipleOf": factor}}}, {"x": value})
+    assert (found == []) is fits
+
+
+def test_thousands_of_unique_items_are_checked_at_once() -> None:
+    schema = {"properties": {"x": {"uniqueItems": True}}}
+    items: list[Any] = [{"a": number, "b": [number]} for number in range(20_000)]
+    assert problems(schema, {"x": items}) == []
+    assert problems(schema, {"x": [*items, {"b": [5.0], "a": 5}]}) != []
+    assert problems(schema, {"x": [1, True, "1", [1], 0, False]}) == []
+
+
+@pytest.mark.parametrize("pattern", ["^a*a*a*a*a*$", r"^\s*[\w.]+\s*[\w.]*\s*$"])
+def test_a_pattern_of_many_repeats_is_checked_on_short_texts_only(pattern: str) -> None:
+    schema = {"properties": {"x": {"pattern": pattern}}}
+    assert problems(schema, {"x": "a" * 20_000 + "!"}) == []
+    assert problems(schema, {"x": "aa!"}) != []
+    assert problems({"properties": {"x": {"pattern": "^[a-z]+$"}}}, {"x": "a" * 9_000 + "!"}) != []
+
+
+@pytest.mark.parametrize("written", ['{"n": NaN}', '{"n": 1e999}', {"n": float("inf")}])
+def test_numbers_that_json_lacks_are_refused(written: Any) -> None:
+    with pytest.raises(InvalidArgument, match="number"):
+        prepare_call(Tool(input_schema={}, identity_parameters=()), written, {})
+
+
+def test_arguments_are_bounded() -> None:
+    with pytest.raises(InvalidArgument, match="at most 1,000,000"):
+        prepare_call(Tool(input_schema={}, identity_parameters=()), {"text": "x" * 1_000_000}, {})
+
+
+def test_identity_in_another_case_is_overridden_too() -> None:
+    tool = Tool(
+        input_schema={"properties": {"customer_id": {}, "note": {}}},
+        identity_parameters=("customer_id",),
+    )
+    call = prepare_call(tool, {"Customer_ID": 7, "note": "x"}, {"customer_id": 1})
+    assert call.arguments == {"note": "x", "customer_id": 1}
+    assert call.overridden == ("Customer_ID",)

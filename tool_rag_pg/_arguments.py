@@ -7,13 +7,14 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
 from itertools import islice
 from typing import Any
 
 from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.exceptions import SchemaError, ValidationError
-from jsonschema.validators import validator_for
+from jsonschema.validators import extend, validator_for
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import EMPTY_REGISTRY
 
@@ -30,6 +31,9 @@ _FORMATS = FormatChecker(("date", "email", "ipv4", "ipv6", "uuid"))
 _NO_FORMATS = FormatChecker(())
 # A repeated group that itself repeats or branches may take time exponential in the text.
 _EXPONENTIAL = re.compile(r"\((?:[^()\\]|\\.)*[+*{|](?:[^()\\]|\\.)*\)[+*{]")
+# What may take up more or less of the text: as many such, so many ways to try.
+_REPEAT = re.compile(r"(?<!\\)(?:[*+]|\{\d*,\d*\})")
+_MAX_STEPS = 10_000_000
 _DATA = ("enum", "const", "default", "examples", "example")
 
 
@@ -76,10 +80,55 @@ def find_problems(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> li
 
 
 def _find(validator: Any, schema: Any, arguments: Mapping[str, Any]) -> list[Problem]:
-    checker = validator(schema, format_checker=_FORMATS, registry=EMPTY_REGISTRY)
+    bounded = extend(
+        validator,
+        {"multipleOf": _check_multiple, "uniqueItems": _check_unique, "pattern": _check_pattern},
+    )
+    checker = bounded(schema, format_checker=_FORMATS, registry=EMPTY_REGISTRY)
     errors = islice(checker.iter_errors(arguments), _MAX_ERRORS)
     found = {str(problem): problem for error in errors for problem in _explain(error)}
     return sorted(found.values(), key=lambda problem: problem.path)[:_MAX_PROBLEMS]
+
+
+def _check_multiple(_: Any, factor: Any, instance: Any, __: Any) -> Iterator[ValidationError]:
+    """Check in decimals: as floats, 19.99 is no multiple of 0.01."""
+    if not isinstance(instance, int | float) or isinstance(instance, bool) or not factor:
+        return
+    try:
+        fits = Decimal(repr(instance)) % Decimal(repr(factor)) == 0
+    except InvalidOperation:
+        return
+    if not fits:
+        yield ValidationError(f"{_show(instance)} is not a multiple of {_show(factor)}")
+
+
+def _check_unique(_: Any, wanted: Any, instance: Any, __: Any) -> Iterator[ValidationError]:
+    """Compare canonical texts, not each item with every other one."""
+    if wanted is not True or not isinstance(instance, list):
+        return
+    texts = {json.dumps(_comparable(item), sort_keys=True, default=str) for item in instance}
+    if len(texts) < len(instance):
+        yield ValidationError("it holds an item twice")
+
+
+def _comparable(value: Any) -> Any:
+    """Return a value whose text is another's where JSON Schema takes both for equal: 1 and 1.0."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_comparable(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _comparable(item) for key, item in value.items()}
+    return value
+
+
+def _check_pattern(_: Any, pattern: Any, instance: Any, __: Any) -> Iterator[ValidationError]:
+    """Check a text only where that takes a bounded time: the tool will check all of it."""
+    if not isinstance(instance, str) or not isinstance(pattern, str):
+        return
+    repeats = len(_REPEAT.findall(pattern))
+    if len(instance) ** repeats <= _MAX_STEPS and not re.search(pattern, instance):
+        yield ValidationError(f"it does not match {pattern}")
 
 
 def _without_bad_patterns(node: Any) -> Any:

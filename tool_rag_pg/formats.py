@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from ._dialects import ANTHROPIC_KEY, GEMINI_KEY, openai, rename, renamings, restore
 from ._gemini_schema import gemini
@@ -43,6 +43,10 @@ __all__ = [
 OPENAI_DESCRIPTION = 1024
 
 _ONE_OBJECT = "write one JSON object"
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no number")
 
 
 class ToolLike(Protocol):
@@ -156,7 +160,9 @@ class Rendered:
         try:
             given: Any = arguments
             if isinstance(arguments, str):
-                given = json.loads(arguments) if arguments.strip() else {}
+                given = (
+                    json.loads(arguments, parse_constant=_no_number) if arguments.strip() else {}
+                )
             if not isinstance(given, Mapping):
                 raise InvalidArgument(
                     f"the arguments of {provider_name} are no object", hint=_ONE_OBJECT

@@ -31,6 +31,9 @@ __all__ = [
 ]
 
 
+_MAX_SIZE = 1_000_000
+
+
 class CallableTool(Protocol):
     """What of a tool a call needs; `ToolHit` and `ToolDefinition` have it."""
 
@@ -121,7 +124,14 @@ def prepare_call(
             parameters=missing,
             hint="log the user in, or set it in the session",
         )
-    filled = {**written, **{name: copy.deepcopy(session[name]) for name in identity}}
+    # Whatever its case: a tool may take Customer_ID for customer_id.
+    folded = {name.casefold() for name in identity}
+    known = set(identity) | set(wanted.get("properties") or ())
+    smuggled = [name for name in written if name not in known and name.casefold() in folded]
+    overridden = [name for name in identity if name in written] + smuggled
+    filled = {name: value for name, value in written.items() if name not in smuggled} | {
+        name: copy.deepcopy(session[name]) for name in identity
+    }
     problems = find_problems(wanted, filled)
     for problem in problems:
         name = next((each for each in identity if _is_within(problem.path, each)), None)
@@ -135,7 +145,7 @@ def prepare_call(
     return PreparedCall(
         arguments=filled,
         confirmation_required=bool(tool.is_action),
-        overridden=tuple(name for name in identity if name in written),
+        overridden=tuple(overridden),
     )
 
 
@@ -163,9 +173,16 @@ def _read(name: str, arguments: Mapping[str, Any] | str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         _refuse(name, [Problem(path="", message="they are no JSON object")])
     try:
-        return copy.deepcopy(dict(value))
+        copied = copy.deepcopy(dict(value))
+        size = len(json.dumps(copied, allow_nan=False, default=str))
     except RecursionError:
         _refuse(name, [Problem(path="", message="they are nested too deeply")])
+    except ValueError:
+        _refuse(name, [Problem(path="", message="they hold a number that JSON lacks")])
+    if size > _MAX_SIZE:
+        message = f"they have {size:,} characters; at most {_MAX_SIZE:,} are taken"
+        _refuse(name, [Problem(path="", message=message)])
+    return copied
 
 
 def _no_number(text: str) -> NoReturn:
