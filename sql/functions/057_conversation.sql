@@ -30,6 +30,10 @@ begin
             coalesce(length(add_dependency.reason), 0)
             using errcode = 'invalid_parameter_value',
             hint = 'Say what the tool needs the other one for; results repeat it.';
+    elsif v_tool_id = v_needs_id then
+        raise exception 'tool "%/%" can''t need itself', add_dependency.server, add_dependency.tool
+            using errcode = 'invalid_parameter_value',
+            hint = 'Name the tool that has to be called before.';
     end if;
     insert into tool_rag.dependency as d (tool_id, needs_id, reason)
     values (v_tool_id, v_needs_id, add_dependency.reason)

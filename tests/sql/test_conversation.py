@@ -158,3 +158,10 @@ def test_bad_arguments_are_refused_with_a_hint(shop: Connection, call: str, stat
         shop.execute(f"select tool_rag.{call}".encode())
     assert caught.value.sqlstate == state
     assert caught.value.diag.message_hint
+
+
+def test_a_tool_can_not_need_itself(shop: Connection) -> None:
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="can't need itself"):
+        shop.execute(
+            "select tool_rag.add_dependency('shop', 'audit_log', 'shop', 'audit_log', 'x')"
+        )
