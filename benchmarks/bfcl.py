@@ -2,10 +2,12 @@
 
     python -m benchmarks.bfcl --data DATA              # DATA/bfcl
     python -m benchmarks.bfcl --data DATA --set azure_mcp_2026 --json
+    python -m benchmarks.bfcl --data DATA --embedder sentence-transformers:NAME_OR_FOLDER
 
 A set is a folder with catalog.jsonl ({name, description, parameters}) and requests.jsonl ({query,
 expected: [names]}). Rows with `label_problem` and rows that expect nothing are left out. Each
-request is asked of the whole catalogue, with the built-in embedding only.
+request is asked of the whole catalogue, with the built-in embedding only, or with a model of
+sentence-transformers as a further arm; the latency of the bare statement is then without it.
 """
 
 from __future__ import annotations
@@ -28,13 +30,16 @@ from benchmarks.harness import (
     statement_latency,
     temporary_database,
 )
+from tool_rag_pg.embedding import Embedder, SentenceTransformerEmbedder, embed_catalogue
 from tool_rag_pg.retriever import ToolRetriever
 
 CUTS = (1, 5, 10)
 Pair = tuple[list[str], Answer]
 
 
-def measure(folder: Path, name: str, *, limit: int | None = None) -> dict[str, Any]:
+def measure(
+    folder: Path, name: str, *, limit: int | None = None, embedder: Embedder | None = None
+) -> dict[str, Any]:
     """Ingest a set into a temporary database, ask its requests, and return the figures."""
     server = name.replace("/", "-")
     tools = [
@@ -51,10 +56,18 @@ def measure(folder: Path, name: str, *, limit: int | None = None) -> dict[str, A
         if row["expected"] and not row.get("label_problem")
     ][:limit]
     with temporary_database("tool_rag_bench_set") as connection:
-        retriever = ToolRetriever(connection)
+        retriever = ToolRetriever(connection, embedder=embedder)
         start = time.perf_counter()
         retriever.upsert_tools({"server": server, "tools": tools})
         seconds = time.perf_counter() - start
+        model = {}
+        if embedder is not None:
+            start = time.perf_counter()
+            embed_catalogue(retriever, embedder)
+            model = {
+                "embedder": embedder.name,
+                "embed_seconds": round(time.perf_counter() - start, 2),
+            }
         retriever.add_role("everyone")
         retriever.grant_tools("everyone", "*", "*")
         search(retriever, "warm up", roles=["everyone"], k=CUTS[-1])
@@ -73,6 +86,7 @@ def measure(folder: Path, name: str, *, limit: int | None = None) -> dict[str, A
         "tools": len(tools),
         "requests": len(rows),
         "ingest_seconds": round(seconds, 2),
+        **model,
         "complete_recall": _cuts(pairs),
         "recall_per_tool": {f"@{k}": recall_per_tool(k, pairs) for k in CUTS},
         "statement_latency": statement,
@@ -90,6 +104,13 @@ def measure(folder: Path, name: str, *, limit: int | None = None) -> dict[str, A
     return report
 
 
+def _embedder(text: str) -> Embedder:
+    provider, _, model = text.partition(":")
+    if provider != "sentence-transformers" or not model:
+        raise argparse.ArgumentTypeError("write it as sentence-transformers:NAME_OR_FOLDER")
+    return SentenceTransformerEmbedder(model)
+
+
 def _cuts(pairs: Sequence[Pair]) -> dict[str, float]:
     return {f"@{k}": recall_at(k, pairs) for k in CUTS}
 
@@ -100,9 +121,17 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder that holds the sets")
     parser.add_argument("--set", default="bfcl", help="which of them (default: bfcl)")
     parser.add_argument("--limit", type=int, help="only the first so many requests")
+    parser.add_argument(
+        "--embedder", type=_embedder, help="a further arm: sentence-transformers:NAME_OR_FOLDER"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     arguments = parser.parse_args()
-    report = measure(arguments.data / arguments.set, arguments.set, limit=arguments.limit)
+    report = measure(
+        arguments.data / arguments.set,
+        arguments.set,
+        limit=arguments.limit,
+        embedder=arguments.embedder,
+    )
     print_report(report, as_json=arguments.json)
 
 

@@ -77,19 +77,26 @@ def _is_rated(hits: Sequence[ToolHit]) -> bool:
 
 def _columns(hits: Sequence[ToolHit], *, explain: bool) -> list[str]:
     rating = "relevance" if _is_rated(hits) else "score"
-    more = ["words", "meaning", "because", "allowed by"] if explain else ["reason"]
+    more = [*_arms(hits), "because", "allowed by"] if explain else ["reason"]
     return ["rank", "tool", rating, "tokens", *more]
+
+
+def _arms(hits: Sequence[ToolHit]) -> list[str]:
+    """Return which arms there are: that of a caller's model only where one was asked."""
+    asked = any("model" in (hit.explain or {}) for hit in hits)
+    return ["words", "meaning", "model"] if asked else ["words", "meaning"]
 
 
 def _rows(hits: Sequence[ToolHit], *, explain: bool) -> list[tuple[object, ...]]:
     rated = _is_rated(hits)
+    arms = _arms(hits)
     return [
         (
             hit.rank,
             f"{hit.server}/{hit.name}",
             _number(hit.relevance, 2) if rated else _number(hit.score, 3),
             hit.tokens,
-            *(_facts(hit.explain or {}) if explain else (hit.reason or "",)),
+            *(_facts(hit.explain or {}, arms) if explain else (hit.reason or "",)),
         )
         for hit in hits
     ]
@@ -100,10 +107,10 @@ def _number(value: float | None, digits: int) -> str:
     return "" if value is None else f"{value:.{digits}f}"
 
 
-def _facts(explain: Mapping[str, Any]) -> tuple[str, ...]:
+def _facts(explain: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
     """Return what each arm said, what else led to the tool, and the rule that allows it."""
     arms = []
-    for arm in ("words", "meaning"):
+    for arm in names:
         said = explain.get(arm, {})
         place = f"#{said['rank']}, " if said.get("rank") else ""
         matched = f": {', '.join(said['matched'])}" if said.get("matched") else ""

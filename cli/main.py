@@ -42,6 +42,8 @@ COMMANDS = {
     "synonyms": "wording",
     "examples": "wording",
     "deps": "deps",
+    "embed": "models",
+    "models": "models",
     "roles": "access",
     "grant": "access",
     "revoke": "access",

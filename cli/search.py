@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
 from tool_rag_pg.cli._context import connect
+from tool_rag_pg.cli._embedder import (
+    API_KEY_ENV,
+    ApiKeyEnvOption,
+    BaseUrlOption,
+    NameOption,
+    Provider,
+    find_model,
+    open_embedder,
+)
 from tool_rag_pg.cli._names import join, read_text, split_name
 from tool_rag_pg.cli._output import note, print_json, print_json_lines, print_table
 from tool_rag_pg.cli._shortlist import print_shortlist
+from tool_rag_pg.errors import InvalidArgument
 
 if TYPE_CHECKING:
+    from tool_rag_pg.embedding import Embedder
     from tool_rag_pg.models import MissingTool, ToolCount, ToolHit
+    from tool_rag_pg.retriever import ToolRetriever
 
 __all__ = ["app"]
 
@@ -75,6 +88,19 @@ def search(
             metavar="P", help="Only tools that serve the request with this probability, 0 to 1."
         ),
     ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Embed the request by this model too; with --provider only, by the one in use.",
+        ),
+    ] = None,
+    name: NameOption = None,
+    provider: Annotated[
+        Provider | None, typer.Option(help="What runs the model: sentence-transformers, if any.")
+    ] = None,
+    base_url: BaseUrlOption = None,
+    api_key_env: ApiKeyEnvOption = API_KEY_ENV,
     why_not: Annotated[
         str | None,
         typer.Option(metavar="SERVER/TOOL", help="Say why this tool is not in the list."),
@@ -102,11 +128,20 @@ def search(
             token_budget=budget,
             min_relevance=min_relevance,
         )
+        asked = bool(model or provider or base_url)
         if why_not is not None:
+            if asked:
+                raise InvalidArgument(
+                    "--why-not does not go with a model", hint="it explains searches without one"
+                )
             missing = retriever.explain_missing(text, *split_name(why_not), **how)
             _print_missing(missing, as_json=as_json or as_json_lines)
             return
-        hits = retriever.search_tools(text, **how)
+        if asked:
+            with _embedder(retriever, model, name, provider, base_url, api_key_env) as embedder:
+                hits = ToolRetriever(connection, embedder=embedder).search_tools(text, **how)
+        else:
+            hits = retriever.search_tools(text, **how)
         visible = retriever.count_tools(roles=role or None)
         unknown = retriever.unknown_roles(role or [])
         unmatched = (
@@ -129,6 +164,33 @@ def search(
     note(_summary(hits, visible, role or [], server or [], unknown, min_relevance))
     if hint := _all_at_once(visible):
         note(hint)
+
+
+def _embedder(
+    retriever: ToolRetriever,
+    model: str | None,
+    name: str | None,
+    provider: Provider | None,
+    base_url: str | None,
+    api_key_env: str,
+) -> AbstractContextManager[Embedder]:
+    """Return what embeds the request: by the prompt that the model is registered with."""
+    known = find_model(retriever, name or model)
+    if known is None or known.name == "built-in":
+        named = name or model
+        raise InvalidArgument(
+            f"the model {named!r} has embedded nothing here" if named else "no model is in use",
+            hint=f"run: tool-rag embed --model {model or 'MODEL'}",
+        )
+    return open_embedder(
+        model or known.name,
+        name=known.name,
+        provider=provider or Provider.sentence_transformers,
+        base_url=base_url,
+        api_key_env=api_key_env,
+        query_prompt=known.query_prompt,
+        document_prompt=known.document_prompt,
+    )
 
 
 def _print_missing(missing: MissingTool, *, as_json: bool) -> None:

@@ -15,6 +15,7 @@ __all__ = [
     "DatabaseError",
     "DatabaseNewer",
     "DatabaseUnavailable",
+    "EmbeddingError",
     "InvalidArgument",
     "SchemaNotReady",
     "SourceError",
@@ -72,6 +73,10 @@ class CasesError(ToolRagError):
     def __init__(self, message: str, *, faults: tuple[SourceError, ...], hint: str) -> None:
         super().__init__(message, hint=hint)
         self.faults = faults
+
+
+class EmbeddingError(ToolRagError):
+    """An embedding model that can't be loaded or asked, or whose answer does not fit."""
 
 
 class DatabaseUnavailable(ToolRagError):

@@ -10,6 +10,7 @@ __all__ = [
     "AccessExplanation",
     "AccessRule",
     "ListedDependency",
+    "ListedEmbeddingModel",
     "ListedExample",
     "ListedRole",
     "ListedSynonym",
@@ -20,6 +21,7 @@ __all__ = [
     "RoleAccess",
     "ServerChange",
     "SuggestedDependency",
+    "TextToEmbed",
     "ToolCount",
     "ToolDefinition",
     "ToolHit",
@@ -339,3 +341,45 @@ class SuggestedDependency:
     parameter: str
     reason: str
     confidence: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedEmbeddingModel:
+    """One row of `tool_rag.list_embedding_models`.
+
+    Attributes:
+        name: what it is called here.
+        dimensions: components of its vectors.
+        query_prompt: what goes before a request when it is embedded.
+        document_prompt: what goes before a tool's text.
+        is_active: whether a vector counts as this model's where the caller names none.
+        embedded: how many vectors of it are stored.
+        missing: how many texts it has still to embed.
+    """
+
+    name: str
+    dimensions: int
+    query_prompt: str
+    document_prompt: str
+    is_active: bool
+    embedded: int
+    missing: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextToEmbed:
+    """One row of `tool_rag.texts_to_embed`; all but the content goes back to `store_vectors`.
+
+    Attributes:
+        tool_id: whose text it is.
+        kind: "definition", "synonym" or "example".
+        source_id: which synonym or example; 0 for the definition.
+        source_hash: of the text's wording.
+        content: the text, with the model's document prompt before it.
+    """
+
+    tool_id: int
+    kind: str
+    source_id: int
+    source_hash: bytes
+    content: str

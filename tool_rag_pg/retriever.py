@@ -24,7 +24,7 @@ from contextlib import (
 )
 from functools import wraps
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -33,7 +33,12 @@ from psycopg.types.datetime import TimestamptzLoader
 
 from . import _database, _statements
 from ._statements import Call
+from ._statements.search import query_to_embed, with_embedding
 from .errors import DatabaseUnavailable, InvalidArgument
+from .models import ToolHit
+
+if TYPE_CHECKING:
+    from .embedding import Embedder
 
 __all__ = ["AsyncToolRetriever", "ToolRetriever", "run"]
 
@@ -72,6 +77,37 @@ def _async_method(
 
     async def method(self: AsyncToolRetriever, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._run(build(*args, **kwargs))
+
+    return _present(method, build)
+
+
+def _search(
+    build: Callable[P, Call[list[ToolHit]]],
+) -> Callable[Concatenate[ToolRetriever, P], list[ToolHit]]:
+    """Return the method that searches, with the vector that the retriever's embedder computes."""
+
+    def method(self: ToolRetriever, /, *args: P.args, **kwargs: P.kwargs) -> list[ToolHit]:
+        call = build(*args, **kwargs)
+        if self._embedder is not None and (query := query_to_embed(call)) is not None:
+            call = with_embedding(call, self._embedder.name, self._embedder.embed_query(query))
+        return self._run(call)
+
+    return _present(method, build)
+
+
+def _async_search(
+    build: Callable[P, Call[list[ToolHit]]],
+) -> Callable[Concatenate[AsyncToolRetriever, P], Coroutine[Any, Any, list[ToolHit]]]:
+    """Return the coroutine method that searches, its request embedded in a thread."""
+
+    async def method(
+        self: AsyncToolRetriever, /, *args: P.args, **kwargs: P.kwargs
+    ) -> list[ToolHit]:
+        call = build(*args, **kwargs)
+        if self._embedder is not None and (query := query_to_embed(call)) is not None:
+            embedding = await asyncio.to_thread(self._embedder.embed_query, query)
+            call = with_embedding(call, self._embedder.name, embedding)
+        return await self._run(call)
 
     return _present(method, build)
 
@@ -129,22 +165,31 @@ class ToolRetriever:
 
     Args:
         database: a psycopg connection, a `psycopg_pool.ConnectionPool`, or a connection string.
+        embedder: computes the vector of each request of `search_tools`, so that its model ranks
+            beside the rest; its name is that of a model which has embedded the catalogue
+            (`tool_rag_pg.embedding.embed_catalogue`).
 
     The constructor neither connects nor creates anything. A retriever may be shared by threads as
     far as what it was given may be.
     """
 
-    def __init__(self, database: psycopg.Connection[Any] | _Pool | str) -> None:
+    def __init__(
+        self,
+        database: psycopg.Connection[Any] | _Pool | str,
+        *,
+        embedder: Embedder | None = None,
+    ) -> None:
         if isinstance(database, psycopg.AsyncConnection):
             raise InvalidArgument(
                 "an asynchronous connection was given", hint="use AsyncToolRetriever"
             )
         self._database = database
+        self._embedder = embedder
         self._own: psycopg.Connection[Any] | None = None
         self._closed = False
         self._lock = threading.Lock()
 
-    search_tools = _method(_statements.search_tools)
+    search_tools = _search(_statements.search_tools)
     search_tools_batch = _method(_statements.search_tools_batch)
     unmatched_words = _method(_statements.unmatched_words)
     permitted_tools = _method(_statements.permitted_tools)
@@ -178,6 +223,12 @@ class ToolRetriever:
     record_sent = _method(_statements.record_sent)
     forget_conversations = _method(_statements.forget_conversations)
     embed = _method(_statements.embed)
+    add_embedding_model = _method(_statements.add_embedding_model)
+    use_embedding_model = _method(_statements.use_embedding_model)
+    drop_embedding_model = _method(_statements.drop_embedding_model)
+    list_embedding_models = _method(_statements.list_embedding_models)
+    texts_to_embed = _method(_statements.texts_to_embed)
+    store_vectors = _method(_statements.store_vectors)
     reindex_tools = _method(_statements.reindex_tools)
 
     def close(self) -> None:
@@ -221,19 +272,26 @@ class AsyncToolRetriever:
     Args:
         database: a psycopg `AsyncConnection`, a `psycopg_pool.AsyncConnectionPool`, or a
             connection string.
+        embedder: as in `ToolRetriever`; it is run in a thread.
 
     The constructor neither connects nor creates anything.
     """
 
-    def __init__(self, database: psycopg.AsyncConnection[Any] | _AsyncPool | str) -> None:
+    def __init__(
+        self,
+        database: psycopg.AsyncConnection[Any] | _AsyncPool | str,
+        *,
+        embedder: Embedder | None = None,
+    ) -> None:
         if isinstance(database, psycopg.Connection):
             raise InvalidArgument("a blocking connection was given", hint="use ToolRetriever")
         self._database = database
+        self._embedder = embedder
         self._own: psycopg.AsyncConnection[Any] | None = None
         self._closed = False
         self._lock = asyncio.Lock()
 
-    search_tools = _async_method(_statements.search_tools)
+    search_tools = _async_search(_statements.search_tools)
     search_tools_batch = _async_method(_statements.search_tools_batch)
     unmatched_words = _async_method(_statements.unmatched_words)
     permitted_tools = _async_method(_statements.permitted_tools)
@@ -267,6 +325,12 @@ class AsyncToolRetriever:
     record_sent = _async_method(_statements.record_sent)
     forget_conversations = _async_method(_statements.forget_conversations)
     embed = _async_method(_statements.embed)
+    add_embedding_model = _async_method(_statements.add_embedding_model)
+    use_embedding_model = _async_method(_statements.use_embedding_model)
+    drop_embedding_model = _async_method(_statements.drop_embedding_model)
+    list_embedding_models = _async_method(_statements.list_embedding_models)
+    texts_to_embed = _async_method(_statements.texts_to_embed)
+    store_vectors = _async_method(_statements.store_vectors)
     reindex_tools = _async_method(_statements.reindex_tools)
 
     async def close(self) -> None:

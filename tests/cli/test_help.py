@@ -16,6 +16,7 @@ COMMANDS = [(path, command) for path, command in commands() if path]
 HEAVY = {
     "alembic",
     "sqlalchemy",
+    "httpx2",
     "numpy",
     "torch",
     "sentence_transformers",
@@ -66,8 +67,7 @@ def test_help_imports_no_driver() -> None:
 
 
 def test_a_search_imports_nothing_heavy(database: str) -> None:
-    modules = imported(
-        "search", "x", "--role", "nobody", environment={"TOOL_RAG_DATABASE_URL": database}
-    )
-    assert "psycopg" in modules
-    assert not modules & HEAVY
+    for arguments in (("search", "x", "--role", "nobody"), ("models", "list")):
+        modules = imported(*arguments, environment={"TOOL_RAG_DATABASE_URL": database})
+        assert "psycopg" in modules
+        assert not modules & HEAVY

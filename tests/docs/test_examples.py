@@ -71,7 +71,14 @@ def test_python_blocks_run_in_order(name: str, database: str, tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     "name",
-    ["README.md", "docs/python.md", "docs/sql.md", "docs/cli.md", "docs/evaluation.md"],
+    [
+        "README.md",
+        "docs/python.md",
+        "docs/sql.md",
+        "docs/cli.md",
+        "docs/evaluation.md",
+        "docs/embedders.md",
+    ],
 )
 def test_links_lead_somewhere(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")

@@ -37,6 +37,14 @@ from .conversation import (
     remove_dependency,
     suggest_dependencies,
 )
+from .models import (
+    add_embedding_model,
+    drop_embedding_model,
+    list_embedding_models,
+    store_vectors,
+    texts_to_embed,
+    use_embedding_model,
+)
 from .search import embed, explain_missing, search_tools, search_tools_batch, unmatched_words
 from .wording import (
     add_example,
@@ -50,17 +58,20 @@ from .wording import (
 __all__ = [
     "Call",
     "add_dependency",
+    "add_embedding_model",
     "add_example",
     "add_role",
     "add_synonym",
     "count_tools",
     "describe_tool",
+    "drop_embedding_model",
     "embed",
     "explain_access",
     "explain_missing",
     "forget_conversations",
     "grant_tools",
     "list_dependencies",
+    "list_embedding_models",
     "list_examples",
     "list_roles",
     "list_rules",
@@ -80,8 +91,11 @@ __all__ = [
     "revoke_tools",
     "search_tools",
     "search_tools_batch",
+    "store_vectors",
     "suggest_dependencies",
+    "texts_to_embed",
     "unknown_roles",
     "unmatched_words",
     "upsert_tools",
+    "use_embedding_model",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from psycopg.types.json import Jsonb
@@ -14,9 +15,11 @@ from ._call import Call, Row, as_list, clean, int4, scalar, vector
 __all__ = [
     "embed",
     "explain_missing",
+    "query_to_embed",
     "search_tools",
     "search_tools_batch",
     "unmatched_words",
+    "with_embedding",
 ]
 
 
@@ -40,7 +43,9 @@ def search_tools(
         roles: the caller's roles; None takes those of the session's setting `tool_rag.roles`.
             Without any, and for roles that do not exist, the answer is empty.
         k: at most so many tools, and on top of them what these need and what is in use.
-        embedding: the request's vector by the built-in model, where you have it already (`embed`).
+        embedding: the request's vector by the model in use, or by the one that `options` name as
+            "model"; it ranks beside the rest. A retriever with an `embedder` computes it, unless
+            one of the two is given.
         context: earlier messages of the user, the newest last; the last four count, much where the
             request says little ("yes, the second one"), hardly where it stands for itself.
         conversation: identifies the conversation, so that tools in use (see `record_use`) stay
@@ -74,6 +79,29 @@ def search_tools(
     )
 
 
+def query_to_embed(call: Call[list[ToolHit]]) -> str | None:
+    """Return the request of a call of `search_tools` that is to be embedded, or None.
+
+    None where the caller gave a vector or named a model, and where there is nothing to embed.
+    """
+    given = call.parameters
+    if given["embedding"] is not None or "model" in given["options"].obj:
+        return None
+    query: str = given["query"]
+    return query if query.strip() else None
+
+
+def with_embedding(
+    call: Call[list[ToolHit]], model: str, embedding: Sequence[float]
+) -> Call[list[ToolHit]]:
+    """Return a call of `search_tools` with its request's vector by a model."""
+    options = Jsonb({**call.parameters["options"].obj, "model": model})
+    return replace(
+        call,
+        parameters={**call.parameters, "embedding": vector(embedding), "options": options},
+    )
+
+
 def search_tools_batch(
     queries: Sequence[str],
     *,
@@ -87,6 +115,8 @@ def search_tools_batch(
     options: Mapping[str, Any] | None = None,
 ) -> Call[list[list[ToolHit]]]:
     """Search for several requests in one statement; return one shortlist for each, in order.
+
+    It takes no vectors: a retriever's `embedder` has no part in it.
 
     Args:
         queries: 1 to 100 requests.
