@@ -125,4 +125,4 @@ def _facts(explain: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
     grant = explain.get("grant", {})
     until = f" until {grant['valid_until']}" if grant.get("valid_until") else ""
     allowed = f"{grant['role']}: {grant['rule']}{until}" if grant else ""
-    return arms[0], arms[1], "; ".join(causes), allowed
+    return (*arms, "; ".join(causes), allowed)
