@@ -54,8 +54,7 @@ $(EMBEDDERS)/.installed: pyproject.toml .ci/embedders.txt
 	@test -x $(EMBEDDERS)/bin/python || $(PYTHON) -m venv $(EMBEDDERS)
 	@$(EMBEDDERS)/bin/python -m pip install --quiet 'torch==$(TORCH)+cpu' 2>/dev/null \
 		|| $(EMBEDDERS)/bin/python -m pip install --quiet 'torch==$(TORCH)' \
-			--index-url https://download.pytorch.org/whl/cpu \
-			--extra-index-url https://pypi.org/simple
+			--index-url https://download.pytorch.org/whl/cpu
 	@PYTHONWARNINGS="ignore:Editable installation" $(EMBEDDERS)/bin/python -m pip install --quiet \
 		--constraint .ci/embedders.txt --editable '.[embedded,dev,dev-embedders]'
 	@touch $@
