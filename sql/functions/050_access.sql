@@ -162,6 +162,17 @@ $$;
 comment on function tool_rag._role_ids(text[]) is
 'The roles that a caller holds: those named, or with null those of the setting tool_rag.roles.';
 
+create or replace function tool_rag._server_ids(p_patterns text[]) returns int[]
+language sql stable parallel safe strict
+set search_path = pg_catalog, pg_temp
+as $$
+    select coalesce(array_agg(s.server_id), '{}')
+    from tool_rag.server s
+    where exists (select from unnest(p_patterns) p where tool_rag._matches(p, s.name))
+$$;
+comment on function tool_rag._server_ids(text[]) is
+'The servers whose names fit any of some patterns; null, which means all, where there are none.';
+
 create or replace function tool_rag._permitted(p_role_ids int[], p_server_ids int[])
 returns table (tool_id int, grant_id int)
 language sql stable parallel safe

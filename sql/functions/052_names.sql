@@ -335,13 +335,7 @@ begin
     v_folded_server := tool_rag._fold_name(v_server);
     v_folded_tool := tool_rag._fold_name(v_tool);
     v_role_ids := tool_rag._role_ids(p_roles);
-    if p_servers is not null then
-        select coalesce(array_agg(s.server_id), '{}') into v_server_ids
-        from tool_rag.server s
-        where exists (
-            select from unnest(p_servers) p where tool_rag._matches(p, s.name)
-        );
-    end if;
+    v_server_ids := tool_rag._server_ids(p_servers);
 
     -- The very name first, then the same one but for case and separators.
     return query

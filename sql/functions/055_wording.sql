@@ -1,18 +1,25 @@
 -- Synonyms and examples: how people say what tools call otherwise.
 
+create or replace function tool_rag._tool_id(p_server text, p_tool text) returns int
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+    select t.tool_id
+    from tool_rag.tool t
+    join tool_rag.server s on s.server_id = t.server_id
+    where s.name = p_server and t.name = p_tool
+$$;
+comment on function tool_rag._tool_id(text, text) is 'A tool by its names, or null.';
+
 create or replace function tool_rag._find_tool(p_server text, p_tool text) returns int
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_tool_id int;
+    v_tool_id constant int := tool_rag._tool_id(p_server, p_tool);
     v_near text;
 begin
-    select t.tool_id into v_tool_id
-    from tool_rag.tool t
-    join tool_rag.server s on s.server_id = t.server_id
-    where s.name = p_server and t.name = p_tool;
-    if not found then
+    if v_tool_id is null then
         select string_agg(n.name, ', ' order by n.place) into v_near
         from tool_rag._nearest_tools(p_server, p_tool, 3) n;
         raise exception 'tool "%/%" does not exist', p_server, p_tool using
@@ -104,12 +111,7 @@ begin
         and y.term is not distinct from remove_synonym.term
         and (
             remove_synonym.tool is null and y.tool_id is null
-            or y.tool_id = (
-                select t.tool_id
-                from tool_rag.tool t
-                join tool_rag.server s on s.server_id = t.server_id
-                where s.name = remove_synonym.server and t.name = remove_synonym.tool
-            )
+            or y.tool_id = tool_rag._tool_id(remove_synonym.server, remove_synonym.tool)
         );
     get diagnostics v_count = row_count;
     return v_count > 0;

@@ -114,13 +114,9 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_tool_id int;
+    v_tool_id constant int := tool_rag._tool_id(p_server, p_tool);
 begin
-    select t.tool_id into v_tool_id
-    from tool_rag.tool t
-    join tool_rag.server s on s.server_id = t.server_id
-    where s.name = p_server and t.name = p_tool;
-    if not found then
+    if v_tool_id is null then
         raise exception 'tool "%/%" does not exist', p_server, p_tool using
             errcode = 'undefined_object',
             hint = 'Note what was called or sent, each as server and tool; resolve_tool finds '

@@ -113,6 +113,12 @@ comment on function tool_rag._rank_request(
 'and what each arm said; and the text''s lexemes and vector. Everything is null where nothing is '
 'permitted or nothing ranks.';
 
+create or replace function tool_rag._is_identifier(p_text text) returns boolean
+language sql immutable parallel safe
+return p_text ~ '[[:alnum:]][_.-][[:alpha:]]|[[:lower:]][[:upper:]]';
+comment on function tool_rag._is_identifier(text) is
+'Whether a text is, or holds, what looks like a name rather than a word: create_issue, getUser, a.b.';
+
 create or replace function tool_rag._find_named(p_text text, p_tool_ids int[], p_mode text)
 returns int[]
 language plpgsql stable parallel safe
@@ -126,12 +132,11 @@ declare
     -- At most so many go first, however many a request names: one-word names are everywhere.
     v_most constant int := 3;
     v_share constant float8 := 0.6;
-    v_identifier constant text := '[[:alnum:]][_.-][[:alpha:]]|[[:lower:]][[:upper:]]';
     v_tokens text[];
 begin
     if p_mode = 'exact' then
         -- Only what looks like an identifier is taken for a name.
-        if p_text !~ v_identifier then
+        if not tool_rag._is_identifier(p_text) then
             return '{}';
         end if;
         return array(
@@ -139,7 +144,7 @@ begin
             from unnest(p_tool_ids) with ordinality c (tool_id, place)
             join tool_rag.tool t on t.tool_id = c.tool_id
             cross join lateral (select strpos(p_text, t.name) as place) n
-            where n.place > 0 and t.name ~ v_identifier
+            where n.place > 0 and tool_rag._is_identifier(t.name)
                 and substr(p_text, n.place - 1, 1) !~ '[\w.-]'
                 and substr(p_text, n.place + length(t.name), 2) !~ '^[\w-]|^\.\w'
             order by length(t.name) desc, c.place
@@ -287,13 +292,12 @@ declare
     v_context_weight float8 := coalesce((p_options ->> 'context_weight')::float8, 0.8);
     v_parts constant int := (select count(*) from unnest(p_kinds) k where k = 'part');
     v_anchor constant text := coalesce(p_options ->> 'anchor', 'exact');
-    -- What looks like a tool's name: only then has the list to be deeper than k.
-    v_identifier constant text := '[[:alnum:]][_.-][[:alpha:]]|[[:lower:]][[:upper:]]';
     v_weights float8[];
     v_is_vague boolean;
     v_is_one constant boolean := cardinality(p_texts) = 1;
+    -- A name may be named that is not among the first k.
     v_limit constant int := case
-        when v_is_one and v_anchor <> 'words' and p_texts[1] !~ v_identifier then p_k
+        when v_is_one and v_anchor <> 'words' and not tool_rag._is_identifier(p_texts[1]) then p_k
         else greatest(p_k, v_deep)
     end;
     v_named int[] := '{}';

@@ -144,6 +144,7 @@ declare
     -- catalogue.
     v_kept constant int := 50;
     v_used int[];
+    v_turns int[];
     v_count constant int := coalesce(cardinality(p_tool_ids), 0);
 begin
     tool_ids := '{}';
@@ -152,7 +153,9 @@ begin
     ) then
         return;
     end if;
-    select array_agg(u.tool_id order by u.turn desc, u.tool_id) into v_used
+    select array_agg(u.tool_id order by u.turn desc, u.tool_id),
+        array_agg(u.turn order by u.turn desc, u.tool_id)
+    into v_used, v_turns
     from (
         select u.tool_id, max(u.turn) as turn
         from tool_rag.tool_use u
@@ -175,13 +178,8 @@ begin
             coalesce(p_tool_ids, '{}') || coalesce(v_used, '{}'), p_role_ids, p_server_ids, v_depth
         ) n
         union all
-        select u.tool_id, 2, u.place, null, null,
-            (
-                select max(t.turn)
-                from tool_rag.tool_use t
-                where t.conversation = p_conversation and t.tool_id = u.tool_id
-            )
-        from unnest(v_used) with ordinality u (tool_id, place)
+        select u.tool_id, 2, u.place, null, null, u.turn
+        from unnest(v_used, v_turns) with ordinality u (tool_id, turn, place)
     ),
     sent as materialized (
         select s.tool_id, s.place
@@ -301,13 +299,7 @@ begin
         search_tools.min_relevance, search_tools.options
     );
     v_role_ids := tool_rag._role_ids(search_tools.roles);
-    if search_tools.servers is not null then
-        select coalesce(array_agg(s.server_id), '{}') into v_server_ids
-        from tool_rag.server s
-        where exists (
-            select from unnest(search_tools.servers) p where tool_rag._matches(p, s.name)
-        );
-    end if;
+    v_server_ids := tool_rag._server_ids(search_tools.servers);
     v_plan := tool_rag._plan_request(
         search_tools.query, search_tools.context, search_tools.options
     );

@@ -163,17 +163,10 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_role_ids constant int[] := tool_rag._role_ids(unmatched_words.roles);
-    v_server_ids int[];
+    v_server_ids constant int[] := tool_rag._server_ids(unmatched_words.servers);
     v_config regconfig;
 begin
     perform tool_rag._check_search(unmatched_words.query, 1, '{}', null, null, '{}');
-    if unmatched_words.servers is not null then
-        select coalesce(array_agg(s.server_id), '{}') into v_server_ids
-        from tool_rag.server s
-        where exists (
-            select from unnest(unmatched_words.servers) p where tool_rag._matches(p, s.name)
-        );
-    end if;
     select r.text_search_config into v_config from tool_rag.ranking_setting r;
     -- Only documents and examples of permitted tools are read, for a word that stands nowhere as
     -- for one of hidden tools: the time it takes tells nothing of these.
@@ -259,12 +252,7 @@ begin
         end if;
     end loop;
     -- What the roles may not see and what does not exist get one answer, by the same steps.
-    v_tool_id := (
-        select t.tool_id
-        from tool_rag.tool t
-        join tool_rag.server s on s.server_id = t.server_id
-        where s.name = explain_missing.server and t.name = explain_missing.tool
-    );
+    v_tool_id := tool_rag._tool_id(explain_missing.server, explain_missing.tool);
     if not tool_rag._is_visible(
         coalesce(v_tool_id, 0), tool_rag._role_ids(explain_missing.roles), null
     ) then

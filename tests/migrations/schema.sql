@@ -365,6 +365,12 @@ CREATE FUNCTION tool_rag._is_ascii(p_text text) RETURNS boolean
 
 COMMENT ON FUNCTION tool_rag._is_ascii(p_text text) IS 'Whether a text is plain ASCII.';
 
+CREATE FUNCTION tool_rag._is_identifier(p_text text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (p_text ~ '[[:alnum:]][_.-][[:alpha:]]|[[:lower:]][[:upper:]]'::text);
+
+COMMENT ON FUNCTION tool_rag._is_identifier(p_text text) IS 'Whether a text is, or holds, what looks like a name rather than a word: create_issue, getUser, a.b.';
+
 CREATE FUNCTION tool_rag._is_respelling(p_name text, p_tool text, p_server text) RETURNS boolean
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -677,6 +683,13 @@ CREATE FUNCTION tool_rag._rules_on(p_role_id integer, p_server text, p_tool text
 
 COMMENT ON FUNCTION tool_rag._rules_on(p_role_id integer, p_server text, p_tool text) IS 'The rules of a role and its ancestors that fit a tool.';
 
+CREATE FUNCTION tool_rag._server_ids(p_patterns text[]) RETURNS integer[]
+    LANGUAGE sql STABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._server_ids(p_patterns text[]) IS 'The servers whose names fit any of some patterns; null, which means all, where there are none.';
+
 CREATE FUNCTION tool_rag._similarities(p_text text, p_others text[]) RETURNS double precision[]
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -726,6 +739,13 @@ CREATE FUNCTION tool_rag._tool_fields(p_name text, p_title text, p_description t
     AS $_$ ... $_$;
 
 COMMENT ON FUNCTION tool_rag._tool_fields(p_name text, p_title text, p_description text, p_input_schema jsonb, p_server text) IS 'The texts of a tool by which it is found, by field, each at most 50,000 characters (a tsvector holds no more than 1 MB).';
+
+CREATE FUNCTION tool_rag._tool_id(p_server text, p_tool text) RETURNS integer
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._tool_id(p_server text, p_tool text) IS 'A tool by its names, or null.';
 
 CREATE FUNCTION tool_rag._tool_in_general() RETURNS public.halfvec
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -1755,6 +1775,8 @@ REVOKE ALL ON FUNCTION tool_rag._is_action(p_annotations jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._is_ascii(p_text text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._is_identifier(p_text text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._is_respelling(p_name text, p_tool text, p_server text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._is_visible(p_tool_id integer, p_role_ids integer[], p_server_ids integer[]) FROM PUBLIC;
@@ -1827,6 +1849,8 @@ REVOKE ALL ON FUNCTION tool_rag._role_ids(p_roles text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._rules_on(p_role_id integer, p_server text, p_tool text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._server_ids(p_patterns text[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._similarities(p_text text, p_others text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._singular(p_words text[]) FROM PUBLIC;
@@ -1840,6 +1864,8 @@ REVOKE ALL ON FUNCTION tool_rag._surplus_words(p_words text[], p_others text[]) 
 REVOKE ALL ON FUNCTION tool_rag._texts_to_embed(p_model_id integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._tool_fields(p_name text, p_title text, p_description text, p_input_schema jsonb, p_server text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._tool_id(p_server text, p_tool text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._tool_in_general() FROM PUBLIC;
 
