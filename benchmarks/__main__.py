@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from benchmarks import bfcl, demo_company, large
-from benchmarks.harness import print_report
+from benchmarks import asking, bfcl, demo_company, large
+from benchmarks.harness import print_report, print_tables
 from tool_rag_pg.demo import DEMO_FOLDER
 
 
@@ -23,6 +23,11 @@ def main() -> None:
         print_report(bfcl.measure(Path(data) / name, name), as_json=False)
     print("\n# python -m benchmarks.large --data DATA", flush=True)
     print_report(large.measure(Path(data), size=44453, queries=300), as_json=False)
+    print("\n# python -m benchmarks.asking --data DATA", flush=True)
+    print_tables(
+        ((name, measure(Path(data), 1000)) for name, measure in asking.FEATURES.items()),
+        as_json=False,
+    )
 
 
 if __name__ == "__main__":

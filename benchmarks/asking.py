@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.catalogue import read_jsonl
+from benchmarks.catalogue import read_jsonl, tools_of
 from benchmarks.harness import print_tables, temporary_database
 from tool_rag_pg.retriever import ToolRetriever
 
@@ -35,21 +35,10 @@ Row = dict[str, Any]
 @contextmanager
 def catalogue(data: Path, name: str, *, tools: int | None = None) -> Iterator[ToolRetriever]:
     """Yield a retriever on a temporary database that holds a set's tools (or the first of them)."""
-    rows = list(read_jsonl(data / name / "catalog.jsonl"))[:tools]
     with temporary_database("tool_rag_bench_asking") as connection:
         retriever = ToolRetriever(connection)
         retriever.upsert_tools(
-            {
-                "server": _server(name),
-                "tools": [
-                    {
-                        "name": row["name"],
-                        "description": (row.get("description") or "").replace("\0", ""),
-                        "input_schema": row.get("parameters") or {},
-                    }
-                    for row in rows
-                ],
-            }
+            {"server": _server(name), "tools": tools_of(data / name, limit=tools)}
         )
         retriever.add_role(ROLE)
         retriever.grant_tools(ROLE, "*", "*")

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.catalogue import read_jsonl
+from benchmarks.catalogue import read_jsonl, tools_of
 from benchmarks.harness import (
     Answer,
     latency,
@@ -42,14 +42,7 @@ def measure(
 ) -> dict[str, Any]:
     """Ingest a set into a temporary database, ask its requests, and return the figures."""
     server = name.replace("/", "-")
-    tools = [
-        {
-            "name": row["name"],
-            "description": (row.get("description") or "").replace("\0", ""),
-            "input_schema": row.get("parameters") or {},
-        }
-        for row in read_jsonl(folder / "catalog.jsonl")
-    ]
+    tools = tools_of(folder)
     rows = [
         row
         for row in read_jsonl(folder / "requests.jsonl")

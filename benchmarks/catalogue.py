@@ -6,6 +6,7 @@ import json
 import random
 import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,18 @@ def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
         for line in lines:
             if line.strip():
                 yield json.loads(line)
+
+
+def tools_of(folder: Path, *, limit: int | None = None) -> list[dict[str, Any]]:
+    """Return the tools of one public set, or the first of them, as `upsert_tools` takes them."""
+    return [
+        {
+            "name": row["name"],
+            "description": (row.get("description") or "").replace("\0", ""),
+            "input_schema": row.get("parameters") or {},
+        }
+        for row in islice(read_jsonl(folder / "catalog.jsonl"), limit)
+    ]
 
 
 def real_tools(data: Path) -> list[dict[str, Any]]:

@@ -27,7 +27,7 @@ from typing import Any
 
 import psycopg
 
-from benchmarks.catalogue import read_jsonl
+from benchmarks.catalogue import read_jsonl, tools_of
 from benchmarks.harness import print_tables, temporary_database
 from tool_rag_pg.embedding.train import is_held_out
 from tool_rag_pg.retriever import ToolRetriever
@@ -157,17 +157,9 @@ def is_unseen(request: Request) -> bool:
 @contextmanager
 def public_set(data: Path, name: str) -> Iterator[psycopg.Connection[Any]]:
     """Yield a connection to a temporary database that holds a set's tools, open to `everyone`."""
-    tools = [
-        {
-            "name": row["name"],
-            "description": (row.get("description") or "").replace("\0", ""),
-            "input_schema": row.get("parameters") or {},
-        }
-        for row in read_jsonl(data / name / "catalog.jsonl")
-    ]
     with temporary_database("tool_rag_bench_relevance") as connection:
         retriever = ToolRetriever(connection)
-        retriever.upsert_tools({"server": name, "tools": tools})
+        retriever.upsert_tools({"server": name, "tools": tools_of(data / name)})
         retriever.add_role(ROLE)
         retriever.grant_tools(ROLE, "*", "*")
         connection.execute("vacuum analyze")
