@@ -25,13 +25,16 @@ declare
         || '|[,.!?]\s*' || v_joint
         || '|\s' || replace(v_joint, '|then)', ')');
     v_worded constant text := '[^\W\d_]\w*\W+([^\W\d_]|\x01)|[^\x01-\x7f]{3}';
+    -- What is held is replaced by this character while the text is cut.
+    v_text constant text := translate(p_text, E'\x01', ' ');
     v_quotes text[];
     v_parts text[] := '{}';
     v_part text;
     v_piece text;
     v_next int := 1;
 begin
-    if length(p_text) > v_longest or p_text !~* '[;；\n]|\d[.)]|also|as well|addition|plus|more|after|then'
+    if length(p_text) > v_longest
+        or p_text !~* '[;；\n]|\d[.)]|also|as well|addition|plus|more|after|then'
     then
         return array[p_text];
     end if;
@@ -39,9 +42,9 @@ begin
     if p_text ~ '(^|[:;.!?\n]\s*)\(?1[.)]\s' and p_text ~ '\s\(?2[.)]\s' then
         v_marks := '(^|\s+)\(?\d{1,2}[.)]\s+(?=[^\W\d])|' || v_marks;
     end if;
-    v_quotes := array(select m[1] from regexp_matches(translate(p_text, E'\x01', ' '), '(' || v_held || ')', 'gi') m);
+    v_quotes := array(select m[1] from regexp_matches(v_text, '(' || v_held || ')', 'gi') m);
     foreach v_piece in array regexp_split_to_array(
-        regexp_replace(translate(p_text, E'\x01', ' '), v_held, E'\x01', 'gi'), v_marks, 'i'
+        regexp_replace(v_text, v_held, E'\x01', 'gi'), v_marks, 'i'
     ) loop
         v_piece := regexp_replace(btrim(v_piece, E' \t\r\n.,'), '^[-*•]\s+', '');
         continue when v_piece = '';

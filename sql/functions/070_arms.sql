@@ -298,6 +298,7 @@ declare
     -- So many are looked at before the scan goes on in steps.
     v_breadth constant int := least(250, greatest(80, 5 * p_limit / 2));
 begin
+    -- Until the function ends: its own SET clause puts back what was before.
     perform set_config('hnsw.ef_search', v_breadth::text, true);
     return array(
         (
