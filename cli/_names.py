@@ -9,9 +9,19 @@ from datetime import UTC, datetime, timedelta
 
 from tool_rag_pg.errors import InvalidArgument
 
-__all__ = ["fits", "join", "read_text", "read_until", "split_name", "split_pattern"]
+__all__ = [
+    "fits",
+    "join",
+    "read_duration",
+    "read_since",
+    "read_text",
+    "read_until",
+    "split_name",
+    "split_pattern",
+]
 
 _DURATION = re.compile(r"(\d{1,6})([mhdw])")
+_TIME_HINT = "write 30d, 12h, 2031-01-31 or 2031-01-31T18:00+02:00"
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -55,19 +65,45 @@ def read_until(text: str) -> datetime:
     Raises:
         InvalidArgument: it is neither, or lies in the past.
     """
-    now = datetime.now(UTC)
-    hint = "write 30d, 12h, 2031-01-31 or 2031-01-31T18:00+02:00"
-    try:
-        if match := _DURATION.fullmatch(text):
-            until = now + timedelta(**{_UNITS[match[2]]: int(match[1])})
-        else:
-            until = datetime.fromisoformat(text)
-    except (ValueError, OverflowError) as error:
-        raise InvalidArgument(f"{text!r} is no time that can be used", hint=hint) from error
-    until = until if until.tzinfo else until.replace(tzinfo=UTC)
-    if until <= now:
-        raise InvalidArgument(f"{text} does not lie in the future", hint=hint)
+    until = _read_time(text, 1)
+    if until <= datetime.now(UTC):
+        raise InvalidArgument(f"{text} does not lie in the future", hint=_TIME_HINT)
     return until
+
+
+def read_since(text: str) -> datetime:
+    """Return the time that `30d` ago, `12h` ago or an ISO 8601 time (UTC without a zone) means.
+
+    Raises:
+        InvalidArgument: it is neither, or lies in the future.
+    """
+    since = _read_time(text, -1)
+    if since > datetime.now(UTC):
+        raise InvalidArgument(f"{text} does not lie in the past", hint=_TIME_HINT)
+    return since
+
+
+def read_duration(text: str) -> timedelta:
+    """Return the time that `30d`, `12h` or `6w` is long.
+
+    Raises:
+        InvalidArgument: it is none.
+    """
+    match = _DURATION.fullmatch(text)
+    if not match:
+        raise InvalidArgument(f"{text!r} is no length of time", hint="write 90d, 12h or 6w")
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})
+
+
+def _read_time(text: str, sign: int) -> datetime:
+    """Return a time written in full, or a duration from now on (sign 1) or back (-1)."""
+    try:
+        if _DURATION.fullmatch(text):
+            return datetime.now(UTC) + sign * read_duration(text)
+        time = datetime.fromisoformat(text)
+    except (ValueError, OverflowError) as error:
+        raise InvalidArgument(f"{text!r} is no time that can be used", hint=_TIME_HINT) from error
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def read_text(text: str) -> str:

@@ -48,6 +48,8 @@ COMMANDS = {
     "grant": "access",
     "revoke": "access",
     "explain-access": "access",
+    "access": "audit",
+    "audit": "audit",
     "eval": "evaluate",
     "what-if": "what_if",
     "db": "db",

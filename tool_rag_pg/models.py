@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Literal
 
 __all__ = [
+    "AccessChange",
     "AccessExplanation",
     "AccessRule",
+    "AuditEvent",
+    "AuditSettings",
     "ListedDependency",
     "ListedEmbeddingModel",
     "ListedExample",
@@ -17,6 +20,7 @@ __all__ = [
     "ListedTool",
     "MissingTool",
     "PermittedTool",
+    "RecordedChange",
     "ResolvedTool",
     "RoleAccess",
     "ServerChange",
@@ -383,3 +387,99 @@ class TextToEmbed:
     source_id: int
     source_hash: bytes
     content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedChange:
+    """One row of `tool_rag.list_changes`.
+
+    Attributes:
+        changed_at: when.
+        login: the Postgres login.
+        acting_role: the Postgres role set by SET ROLE, or None.
+        actor: the person as the backend named them in the setting `tool_rag.actor`, or None.
+        object: which table.
+        label: the row in words, as it was called then.
+        action: "insert", "update" or "delete".
+        before: the row before, or None for a new one.
+        after: the row after, or None for one that went.
+        change_id: orders the changes.
+    """
+
+    changed_at: datetime
+    login: str
+    acting_role: str | None
+    actor: str | None
+    object: str
+    label: str
+    action: Literal["insert", "update", "delete"]
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+    change_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessChange:
+    """One row of `tool_rag.list_access_changes`.
+
+    Attributes:
+        role: whose access changed.
+        server: the tool's server.
+        tool: the tool.
+        change: "gained" or "lost".
+    """
+
+    role: str
+    server: str
+    tool: str
+    change: Literal["gained", "lost"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEvent:
+    """One row of `tool_rag.list_audit_events`: a search or a call.
+
+    Attributes:
+        happened_at: when.
+        kind: "search" or "call".
+        login: the Postgres login.
+        acting_role: the Postgres role set by SET ROLE, or None.
+        actor: the person as the backend named them, or None.
+        roles: the roles asked with; None: those of the session.
+        conversation: the caller's name for it, or None.
+        outcome: of a search "found" or "empty"; of a call what was recorded.
+        tools: how many tools the answer held.
+        tokens: their estimated tokens.
+        milliseconds: how long a search took in the server.
+        detail: at the level "full": the query and what was found, or the tool called.
+        event_id: orders the events.
+    """
+
+    happened_at: datetime
+    kind: Literal["search", "call"]
+    login: str
+    acting_role: str | None
+    actor: str | None
+    roles: list[str] | None
+    conversation: str | None
+    outcome: str
+    tools: int | None
+    tokens: int | None
+    milliseconds: float | None
+    detail: dict[str, Any] | None
+    event_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditSettings:
+    """What is recorded of searches and calls, and how long.
+
+    Attributes:
+        level: "off", "counts" or "full".
+        keep_events: how long `purge_audit` leaves searches and calls.
+        keep_changes: how long it leaves changes; None: for ever.
+    """
+
+    level: Literal["off", "counts", "full"]
+    keep_events: timedelta
+    keep_changes: timedelta | None

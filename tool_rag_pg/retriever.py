@@ -230,6 +230,12 @@ class ToolRetriever:
     texts_to_embed = _method(_statements.texts_to_embed)
     store_vectors = _method(_statements.store_vectors)
     reindex_tools = _method(_statements.reindex_tools)
+    list_changes = _method(_statements.list_changes)
+    list_access_changes = _method(_statements.list_access_changes)
+    list_audit_events = _method(_statements.list_audit_events)
+    set_audit = _method(_statements.set_audit)
+    record_call = _method(_statements.record_call)
+    purge_audit = _method(_statements.purge_audit)
 
     def close(self) -> None:
         """Close the retriever's own connection; one that was given stays open."""
@@ -332,6 +338,12 @@ class AsyncToolRetriever:
     texts_to_embed = _async_method(_statements.texts_to_embed)
     store_vectors = _async_method(_statements.store_vectors)
     reindex_tools = _async_method(_statements.reindex_tools)
+    list_changes = _async_method(_statements.list_changes)
+    list_access_changes = _async_method(_statements.list_access_changes)
+    list_audit_events = _async_method(_statements.list_audit_events)
+    set_audit = _async_method(_statements.set_audit)
+    record_call = _async_method(_statements.record_call)
+    purge_audit = _async_method(_statements.purge_audit)
 
     async def close(self) -> None:
         """Close the retriever's own connection; one that was given stays open."""

@@ -12,7 +12,15 @@ SET row_security = off;
 
 CREATE SCHEMA tool_rag;
 
-COMMENT ON SCHEMA tool_rag IS 'Tool retrieval (schema 0005_models)';
+COMMENT ON SCHEMA tool_rag IS 'Tool retrieval (schema 0006_audit)';
+
+CREATE FUNCTION tool_rag._access_at(p_time timestamp with time zone) RETURNS TABLE(role text, server text, tool text)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._access_at(p_time timestamp with time zone) IS 'Who might use what at a time, from the audit: the rules expanded as role_tool has them.';
 
 CREATE FUNCTION tool_rag._after_dependency_write() RETURNS trigger
     LANGUAGE plpgsql
@@ -104,6 +112,25 @@ CREATE FUNCTION tool_rag._after_wording_truncate() RETURNS trigger
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._after_wording_truncate() IS 'Takes the index of truncated synonyms or examples away.';
+
+CREATE FUNCTION tool_rag._audited_key(p_object text, p_row jsonb) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE p_object WHEN 'role_parent'::text THEN concat_ws(','::text, (p_row ->> 'role_id'::text), (p_row ->> 'parent_id'::text)) WHEN 'dependency'::text THEN concat_ws(','::text, (p_row ->> 'tool_id'::text), (p_row ->> 'needs_id'::text)) WHEN 'ranking_setting'::text THEN '1'::text WHEN 'audit_setting'::text THEN '1'::text ELSE (p_row ->> (CASE p_object WHEN 'grant_rule'::text THEN 'grant'::text ELSE p_object END || '_id'::text)) END;
+
+COMMENT ON FUNCTION tool_rag._audited_key(p_object text, p_row jsonb) IS 'The key of a row of an audited table.';
+
+CREATE FUNCTION tool_rag._audited_label(p_object text, p_row jsonb) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._audited_label(p_object text, p_row jsonb) IS 'A row of an audited table in words.';
+
+CREATE FUNCTION tool_rag._audited_row(p_row jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (p_row - ARRAY['created_at'::text, 'updated_at'::text, 'content_hash'::text, 'token_count'::text, 'lexemes'::text, 'term_lexemes'::text, 'singleton'::text]);
+
+COMMENT ON FUNCTION tool_rag._audited_row(p_row jsonb) IS 'A row without what triggers derive.';
 
 CREATE FUNCTION tool_rag._before_edit() RETURNS trigger
     LANGUAGE plpgsql
@@ -393,6 +420,13 @@ CREATE FUNCTION tool_rag._judge_access(p_role_ids integer[], p_tool_id integer) 
 
 COMMENT ON FUNCTION tool_rag._judge_access(p_role_ids integer[], p_tool_id integer) IS 'What explain_access says of a tool to some roles (null: all), every rule being read once.';
 
+CREATE FUNCTION tool_rag._label_of(p_object text, p_id text) RETURNS text
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._label_of(p_object text, p_id text) IS 'What a server, role or tool is called, or was before it went.';
+
 CREATE FUNCTION tool_rag._lexical_text(p_text text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -628,6 +662,34 @@ CREATE FUNCTION tool_rag._read_tools(p_tools jsonb) RETURNS TABLE("position" big
 
 COMMENT ON FUNCTION tool_rag._read_tools(p_tools jsonb) IS 'The tools of an export as rows.';
 
+CREATE FUNCTION tool_rag._record_delete() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._record_delete() IS 'Audits a row that goes.';
+
+CREATE FUNCTION tool_rag._record_insert() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._record_insert() IS 'Audits new rows.';
+
+CREATE FUNCTION tool_rag._record_truncate() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$ ... $_$;
+
+COMMENT ON FUNCTION tool_rag._record_truncate() IS 'Audits every row of a table that is emptied.';
+
+CREATE FUNCTION tool_rag._record_update() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._record_update() IS 'Audits rows that an update changed.';
+
 CREATE FUNCTION tool_rag._refresh_access(p_role_ids integer[], p_tool_ids integer[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -635,6 +697,13 @@ CREATE FUNCTION tool_rag._refresh_access(p_role_ids integer[], p_tool_ids intege
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._refresh_access(p_role_ids integer[], p_tool_ids integer[]) IS 'Makes role_tool equal to the rules for some roles and tools (null: all).';
+
+CREATE FUNCTION tool_rag._refuse_audit_edit() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._refuse_audit_edit() IS 'Keeps entries of the audit as they were written. It guards against mistakes: who owns the tables can drop the trigger.';
 
 CREATE FUNCTION tool_rag._relevance(p_similarity double precision, p_word_score double precision, p_lexeme_count integer, p_sameness double precision, p_document_count integer) RETURNS double precision
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -675,6 +744,13 @@ CREATE FUNCTION tool_rag._role_ids(p_roles text[]) RETURNS integer[]
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._role_ids(p_roles text[]) IS 'The roles that a caller holds: those named, or with null those of the setting tool_rag.roles.';
+
+CREATE FUNCTION tool_rag._rows_at(p_object text, p_time timestamp with time zone) RETURNS SETOF jsonb
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$ ... $_$;
+
+COMMENT ON FUNCTION tool_rag._rows_at(p_object text, p_time timestamp with time zone) IS 'The rows of an audited table at a time.';
 
 CREATE FUNCTION tool_rag._rules_on(p_role_id integer, p_server text, p_tool text) RETURNS TABLE(grant_id integer, rule_role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone, valid boolean)
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -768,6 +844,13 @@ CREATE FUNCTION tool_rag._within_one_edit(p_left text, p_right text) RETURNS boo
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._within_one_edit(p_left text, p_right text) IS 'Whether two words are the same but for one letter, where both have five or more.';
+
+CREATE FUNCTION tool_rag._without_secrets(p_value jsonb) RETURNS jsonb
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$ ... $_$;
+
+COMMENT ON FUNCTION tool_rag._without_secrets(p_value jsonb) IS 'A document without the values of keys that are called like secrets, at any depth.';
 
 CREATE FUNCTION tool_rag._word_pieces(p_word text) RETURNS text[]
     LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
@@ -884,6 +967,27 @@ CREATE FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_patter
 
 COMMENT ON FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone) IS 'Adds a rule, or changes its end where the same rule stands already; returns how many tools of today''s catalogue its patterns fit. A valid deny wins over any allow.';
 
+CREATE FUNCTION tool_rag.list_access_changes(since timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS TABLE(role text, server text, tool text, change text)
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.list_access_changes(since timestamp with time zone, until timestamp with time zone) IS 'Which roles gained or lost which tools between two times (by default until now), whatever did it: rules, their end, inheritance, tools or servers that came, went or were switched. For admins.';
+
+CREATE FUNCTION tool_rag.list_audit_events(since timestamp with time zone DEFAULT NULL::timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone, kind text DEFAULT NULL::text, outcome text DEFAULT NULL::text, login text DEFAULT NULL::text, max_rows integer DEFAULT 100) RETURNS TABLE(happened_at timestamp with time zone, kind text, login text, acting_role text, actor text, roles text[], conversation text, outcome text, tools integer, tokens integer, milliseconds real, detail jsonb, event_id bigint)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.list_audit_events(since timestamp with time zone, until timestamp with time zone, kind text, outcome text, login text, max_rows integer) IS 'Recorded searches and calls, the latest first. For admins.';
+
+CREATE FUNCTION tool_rag.list_changes(since timestamp with time zone DEFAULT NULL::timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone, objects text[] DEFAULT NULL::text[], label text DEFAULT NULL::text, login text DEFAULT NULL::text, max_rows integer DEFAULT 100) RETURNS TABLE(changed_at timestamp with time zone, login text, acting_role text, actor text, object text, label text, action text, before jsonb, after jsonb, change_id bigint)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.list_changes(since timestamp with time zone, until timestamp with time zone, objects text[], label text, login text, max_rows integer) IS 'Changes of catalogue, wording and access, the latest first: of some tables (server, tool, role, role_parent, grant_rule, synonym, example, dependency, ...), of labels that fit a pattern, by one login. For admins.';
+
 CREATE FUNCTION tool_rag.list_dependencies() RETURNS TABLE(server text, tool text, needs_server text, needs_tool text, reason text)
     LANGUAGE sql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -947,6 +1051,20 @@ CREATE FUNCTION tool_rag.permitted_tools(roles text[] DEFAULT NULL::text[]) RETU
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.permitted_tools(roles text[]) IS 'Every tool that roles may see now; with null the session''s own roles.';
+
+CREATE FUNCTION tool_rag.purge_audit(OUT changes bigint, OUT events bigint) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.purge_audit(OUT changes bigint, OUT events bigint) IS 'Removes what the retention no longer keeps, and tells how much. Run it by cron or by hand.';
+
+CREATE FUNCTION tool_rag.record_call(server text, tool text, outcome text, roles text[] DEFAULT NULL::text[], conversation text DEFAULT NULL::text, detail jsonb DEFAULT NULL::jsonb) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.record_call(server text, tool text, outcome text, roles text[], conversation text, detail jsonb) IS 'Records that a tool was called, or that a call was refused, as far as the level of the audit has it; true where it did. Values of detail whose keys look like secrets are not kept.';
 
 CREATE FUNCTION tool_rag.record_sent(conversation text, tools text[]) RETURNS integer
     LANGUAGE plpgsql
@@ -1038,6 +1156,34 @@ CREATE FUNCTION tool_rag.search_tools_batch(queries text[], roles text[] DEFAULT
 
 COMMENT ON FUNCTION tool_rag.search_tools_batch(queries text[], roles text[], limits integer[], context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb) IS 'Several searches in one statement, in order: query_number counts from 1. limits: k for each of them; the other arguments hold for all.';
 
+CREATE TABLE tool_rag.audit_setting (
+    singleton boolean DEFAULT true NOT NULL,
+    level text DEFAULT 'off'::text NOT NULL,
+    keep_events interval DEFAULT '90 days'::interval NOT NULL,
+    keep_changes interval,
+    changes_purged_until timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    CONSTRAINT audit_setting_keep_check CHECK ((LEAST(keep_events, keep_changes) >= '00:00:00'::interval)),
+    CONSTRAINT audit_setting_level_check CHECK ((level = ANY (ARRAY['off'::text, 'counts'::text, 'full'::text]))),
+    CONSTRAINT audit_setting_singleton_check CHECK (singleton)
+);
+
+COMMENT ON TABLE tool_rag.audit_setting IS 'One row: what is recorded of searches and calls, and how long.';
+
+COMMENT ON COLUMN tool_rag.audit_setting.level IS 'off: no search and no call; counts: who, when and how much; full: also the words and the tools.';
+
+COMMENT ON COLUMN tool_rag.audit_setting.keep_events IS 'How long purge_audit leaves searches and calls.';
+
+COMMENT ON COLUMN tool_rag.audit_setting.keep_changes IS 'How long it leaves changes; null: for ever.';
+
+COMMENT ON COLUMN tool_rag.audit_setting.changes_purged_until IS 'Up to when changes were purged: what access was before can''t be told any more.';
+
+CREATE FUNCTION tool_rag.set_audit(level text DEFAULT NULL::text, keep_events interval DEFAULT NULL::interval, keep_changes interval DEFAULT NULL::interval) RETURNS tool_rag.audit_setting
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.set_audit(level text, keep_events interval, keep_changes interval) IS 'Sets what is recorded of searches and calls, and how long that and changes are kept; what is null stays. Returns what holds then. Changes are always recorded.';
+
 CREATE FUNCTION tool_rag.store_vectors(model text, tool_ids integer[], kinds text[], source_ids integer[], source_hashes bytea[], vectors text[]) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1094,6 +1240,46 @@ CREATE TABLE tool_rag.alembic_version (
     version_num character varying(32) NOT NULL
 );
 
+CREATE TABLE tool_rag.audit_event (
+    event_id bigint NOT NULL,
+    happened_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    kind text NOT NULL,
+    login text DEFAULT SESSION_USER NOT NULL,
+    acting_role text DEFAULT NULLIF(current_setting('role'::text), 'none'::text),
+    actor text DEFAULT NULLIF(current_setting('tool_rag.actor'::text, true), ''::text),
+    roles text[],
+    conversation text,
+    outcome text NOT NULL,
+    tools integer,
+    tokens integer,
+    milliseconds real,
+    detail jsonb,
+    CONSTRAINT audit_event_kind_check CHECK ((kind = ANY (ARRAY['search'::text, 'call'::text])))
+);
+
+COMMENT ON TABLE tool_rag.audit_event IS 'Searches and calls, as far as audit_setting.level has them recorded.';
+
+COMMENT ON COLUMN tool_rag.audit_event.roles IS 'The roles asked with; null: those of the session.';
+
+COMMENT ON COLUMN tool_rag.audit_event.outcome IS 'Of a search: found or empty. Of a call what the caller recorded: allowed, refused, confirmed, ...';
+
+COMMENT ON COLUMN tool_rag.audit_event.tools IS 'How many tools the answer held.';
+
+COMMENT ON COLUMN tool_rag.audit_event.tokens IS 'Their estimated tokens.';
+
+COMMENT ON COLUMN tool_rag.audit_event.milliseconds IS 'How long it took in the server.';
+
+COMMENT ON COLUMN tool_rag.audit_event.detail IS 'At the level full: the query and the tools it found, or the tool called and what was recorded of it.';
+
+ALTER TABLE tool_rag.audit_event ALTER COLUMN event_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tool_rag.audit_event_event_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE tool_rag.catalogue_state (
     singleton boolean DEFAULT true NOT NULL,
     version bigint DEFAULT 0 NOT NULL,
@@ -1109,6 +1295,52 @@ COMMENT ON COLUMN tool_rag.catalogue_state.version IS 'Grows with each edit of t
 COMMENT ON COLUMN tool_rag.catalogue_state.document_count IS 'Indexed tools (BM25''s N).';
 
 COMMENT ON COLUMN tool_rag.catalogue_state.total_length IS 'Sum of document.length (N times BM25''s average length).';
+
+CREATE TABLE tool_rag.change (
+    change_id bigint NOT NULL,
+    changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    transaction_id xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    login text DEFAULT SESSION_USER NOT NULL,
+    acting_role text DEFAULT NULLIF(current_setting('role'::text), 'none'::text),
+    actor text DEFAULT NULLIF(current_setting('tool_rag.actor'::text, true), ''::text),
+    object text NOT NULL,
+    object_id text NOT NULL,
+    label text NOT NULL,
+    action text NOT NULL,
+    before jsonb,
+    after jsonb,
+    CONSTRAINT change_action_check CHECK ((action = ANY (ARRAY['insert'::text, 'update'::text, 'delete'::text]))),
+    CONSTRAINT change_rows_check CHECK ((((before IS NULL) = (action = 'insert'::text)) AND ((after IS NULL) = (action = 'delete'::text))))
+);
+
+COMMENT ON TABLE tool_rag.change IS 'Every change of catalogue, wording and access, one row for each row changed, written by trigger in the same transaction, so also for plain SQL. Rows are only ever added; purge_audit takes old ones.';
+
+COMMENT ON COLUMN tool_rag.change.changed_at IS 'When the statement ran. Edits are ordered one transaction after another, so change_id is their order.';
+
+COMMENT ON COLUMN tool_rag.change.login IS 'The Postgres login (session_user).';
+
+COMMENT ON COLUMN tool_rag.change.acting_role IS 'The Postgres role set by SET ROLE, if any.';
+
+COMMENT ON COLUMN tool_rag.change.actor IS 'The person as the backend names them in the setting tool_rag.actor: a claim, not checked.';
+
+COMMENT ON COLUMN tool_rag.change.object IS 'Which table.';
+
+COMMENT ON COLUMN tool_rag.change.object_id IS 'The row''s key.';
+
+COMMENT ON COLUMN tool_rag.change.label IS 'The row in words, as it was called then: names of what is gone stay readable.';
+
+COMMENT ON COLUMN tool_rag.change.before IS 'The row before, without what triggers derive.';
+
+COMMENT ON COLUMN tool_rag.change.after IS 'The row after, likewise.';
+
+ALTER TABLE tool_rag.change ALTER COLUMN change_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tool_rag.change_change_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 CREATE TABLE tool_rag.dependency (
     tool_id integer NOT NULL,
@@ -1450,8 +1682,17 @@ COMMENT ON TABLE tool_rag.word_piece IS 'The built-in model: word pieces ("##" b
 ALTER TABLE ONLY tool_rag.alembic_version
     ADD CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num);
 
+ALTER TABLE ONLY tool_rag.audit_event
+    ADD CONSTRAINT audit_event_pkey PRIMARY KEY (event_id);
+
+ALTER TABLE ONLY tool_rag.audit_setting
+    ADD CONSTRAINT audit_setting_pkey PRIMARY KEY (singleton);
+
 ALTER TABLE ONLY tool_rag.catalogue_state
     ADD CONSTRAINT catalogue_state_pkey PRIMARY KEY (singleton);
+
+ALTER TABLE ONLY tool_rag.change
+    ADD CONSTRAINT change_pkey PRIMARY KEY (change_id);
 
 ALTER TABLE ONLY tool_rag.dependency
     ADD CONSTRAINT dependency_pkey PRIMARY KEY (tool_id, needs_id);
@@ -1534,6 +1775,12 @@ ALTER TABLE ONLY tool_rag.tool_vector
 ALTER TABLE ONLY tool_rag.word_piece
     ADD CONSTRAINT word_piece_pkey PRIMARY KEY (piece);
 
+CREATE INDEX audit_event_happened_at_idx ON tool_rag.audit_event USING btree (happened_at);
+
+CREATE INDEX change_changed_at_idx ON tool_rag.change USING btree (changed_at);
+
+CREATE INDEX change_object_id_idx ON tool_rag.change USING btree (object, object_id, change_id);
+
 CREATE INDEX dependency_needs_id_idx ON tool_rag.dependency USING btree (needs_id);
 
 CREATE UNIQUE INDEX embedding_model_active_idx ON tool_rag.embedding_model USING btree (is_active) WHERE is_active;
@@ -1555,6 +1802,10 @@ CREATE INDEX tool_vector_definition_idx ON tool_rag.tool_vector USING hnsw (((em
 CREATE INDEX tool_vector_tool_id_idx ON tool_rag.tool_vector USING btree (tool_id);
 
 CREATE INDEX tool_vector_wording_idx ON tool_rag.tool_vector USING hnsw (((embedding)::public.halfvec(256)) public.halfvec_ip_ops) WITH (ef_construction='128') WHERE ((model_id = 1) AND (kind <> 'definition'::text));
+
+CREATE TRIGGER audit_event_before_edit BEFORE DELETE OR UPDATE OR TRUNCATE ON tool_rag.audit_event FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._refuse_audit_edit();
+
+CREATE TRIGGER change_before_edit BEFORE DELETE OR UPDATE OR TRUNCATE ON tool_rag.change FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._refuse_audit_edit();
 
 CREATE TRIGGER dependency_after_insert AFTER INSERT ON tool_rag.dependency REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_dependency_write();
 
@@ -1640,6 +1891,86 @@ CREATE TRIGGER tool_before_edit BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON
 
 CREATE TRIGGER tool_before_write BEFORE INSERT OR UPDATE ON tool_rag.tool FOR EACH ROW EXECUTE FUNCTION tool_rag._before_tool_write();
 
+CREATE TRIGGER zz_audit_setting_audit_delete BEFORE DELETE ON tool_rag.audit_setting FOR EACH ROW EXECUTE FUNCTION tool_rag._record_delete();
+
+CREATE TRIGGER zz_audit_setting_audit_insert AFTER INSERT ON tool_rag.audit_setting REFERENCING NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_insert();
+
+CREATE TRIGGER zz_audit_setting_audit_truncate BEFORE TRUNCATE ON tool_rag.audit_setting FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_truncate();
+
+CREATE TRIGGER zz_audit_setting_audit_update AFTER UPDATE ON tool_rag.audit_setting REFERENCING OLD TABLE AS old_row NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_update();
+
+CREATE TRIGGER zz_dependency_audit_delete BEFORE DELETE ON tool_rag.dependency FOR EACH ROW EXECUTE FUNCTION tool_rag._record_delete();
+
+CREATE TRIGGER zz_dependency_audit_insert AFTER INSERT ON tool_rag.dependency REFERENCING NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_insert();
+
+CREATE TRIGGER zz_dependency_audit_truncate BEFORE TRUNCATE ON tool_rag.dependency FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_truncate();
+
+CREATE TRIGGER zz_dependency_audit_update AFTER UPDATE ON tool_rag.dependency REFERENCING OLD TABLE AS old_row NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_update();
+
+CREATE TRIGGER zz_example_audit_delete BEFORE DELETE ON tool_rag.example FOR EACH ROW EXECUTE FUNCTION tool_rag._record_delete();
+
+CREATE TRIGGER zz_example_audit_insert AFTER INSERT ON tool_rag.example REFERENCING NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_insert();
+
+CREATE TRIGGER zz_example_audit_truncate BEFORE TRUNCATE ON tool_rag.example FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_truncate();
+
+CREATE TRIGGER zz_example_audit_update AFTER UPDATE ON tool_rag.example REFERENCING OLD TABLE AS old_row NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_update();
+
+CREATE TRIGGER zz_grant_rule_audit_delete BEFORE DELETE ON tool_rag.grant_rule FOR EACH ROW EXECUTE FUNCTION tool_rag._record_delete();
+
+CREATE TRIGGER zz_grant_rule_audit_insert AFTER INSERT ON tool_rag.grant_rule REFERENCING NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_insert();
+
+CREATE TRIGGER zz_grant_rule_audit_truncate BEFORE TRUNCATE ON tool_rag.grant_rule FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_truncate();
+
+CREATE TRIGGER zz_grant_rule_audit_update AFTER UPDATE ON tool_rag.grant_rule REFERENCING OLD TABLE AS old_row NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_update();
+
+CREATE TRIGGER zz_ranking_setting_audit_delete BEFORE DELETE ON tool_rag.ranking_setting FOR EACH ROW EXECUTE FUNCTION tool_rag._record_delete();
+
+CREATE TRIGGER zz_ranking_setting_audit_insert AFTER INSERT ON tool_rag.ranking_setting REFERENCING NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_insert();
+
+CREATE TRIGGER zz_ranking_setting_audit_truncate BEFORE TRUNCATE ON tool_rag.ranking_setting FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_truncate();
+
+CREATE TRIGGER zz_ranking_setting_audit_update AFTER UPDATE ON tool_rag.ranking_setting REFERENCING OLD TABLE AS old_row NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_update();
+
+CREATE TRIGGER zz_role_audit_delete BEFORE DELETE ON tool_rag.role FOR EACH ROW EXECUTE FUNCTION tool_rag._record_delete();
+
+CREATE TRIGGER zz_role_audit_insert AFTER INSERT ON tool_rag.role REFERENCING NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_insert();
+
+CREATE TRIGGER zz_role_audit_truncate BEFORE TRUNCATE ON tool_rag.role FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_truncate();
+
+CREATE TRIGGER zz_role_audit_update AFTER UPDATE ON tool_rag.role REFERENCING OLD TABLE AS old_row NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_update();
+
+CREATE TRIGGER zz_role_parent_audit_delete BEFORE DELETE ON tool_rag.role_parent FOR EACH ROW EXECUTE FUNCTION tool_rag._record_delete();
+
+CREATE TRIGGER zz_role_parent_audit_insert AFTER INSERT ON tool_rag.role_parent REFERENCING NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_insert();
+
+CREATE TRIGGER zz_role_parent_audit_truncate BEFORE TRUNCATE ON tool_rag.role_parent FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_truncate();
+
+CREATE TRIGGER zz_role_parent_audit_update AFTER UPDATE ON tool_rag.role_parent REFERENCING OLD TABLE AS old_row NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_update();
+
+CREATE TRIGGER zz_server_audit_delete BEFORE DELETE ON tool_rag.server FOR EACH ROW EXECUTE FUNCTION tool_rag._record_delete();
+
+CREATE TRIGGER zz_server_audit_insert AFTER INSERT ON tool_rag.server REFERENCING NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_insert();
+
+CREATE TRIGGER zz_server_audit_truncate BEFORE TRUNCATE ON tool_rag.server FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_truncate();
+
+CREATE TRIGGER zz_server_audit_update AFTER UPDATE ON tool_rag.server REFERENCING OLD TABLE AS old_row NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_update();
+
+CREATE TRIGGER zz_synonym_audit_delete BEFORE DELETE ON tool_rag.synonym FOR EACH ROW EXECUTE FUNCTION tool_rag._record_delete();
+
+CREATE TRIGGER zz_synonym_audit_insert AFTER INSERT ON tool_rag.synonym REFERENCING NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_insert();
+
+CREATE TRIGGER zz_synonym_audit_truncate BEFORE TRUNCATE ON tool_rag.synonym FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_truncate();
+
+CREATE TRIGGER zz_synonym_audit_update AFTER UPDATE ON tool_rag.synonym REFERENCING OLD TABLE AS old_row NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_update();
+
+CREATE TRIGGER zz_tool_audit_delete BEFORE DELETE ON tool_rag.tool FOR EACH ROW EXECUTE FUNCTION tool_rag._record_delete();
+
+CREATE TRIGGER zz_tool_audit_insert AFTER INSERT ON tool_rag.tool REFERENCING NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_insert();
+
+CREATE TRIGGER zz_tool_audit_truncate BEFORE TRUNCATE ON tool_rag.tool FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_truncate();
+
+CREATE TRIGGER zz_tool_audit_update AFTER UPDATE ON tool_rag.tool REFERENCING OLD TABLE AS old_row NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_update();
+
 ALTER TABLE ONLY tool_rag.dependency
     ADD CONSTRAINT dependency_needs_id_fkey FOREIGN KEY (needs_id) REFERENCES tool_rag.tool(tool_id) ON DELETE CASCADE;
 
@@ -1685,6 +2016,8 @@ ALTER TABLE ONLY tool_rag.tool_vector
 ALTER TABLE ONLY tool_rag.tool_vector
     ADD CONSTRAINT tool_vector_tool_id_fkey FOREIGN KEY (tool_id) REFERENCES tool_rag.tool(tool_id) ON DELETE CASCADE;
 
+REVOKE ALL ON FUNCTION tool_rag._access_at(p_time timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._after_dependency_write() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._after_example_delete() FROM PUBLIC;
@@ -1710,6 +2043,12 @@ REVOKE ALL ON FUNCTION tool_rag._after_tool_truncate() FROM PUBLIC;
 REVOKE ALL ON FUNCTION tool_rag._after_tool_update() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._after_wording_truncate() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._audited_key(p_object text, p_row jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._audited_label(p_object text, p_row jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._audited_row(p_row jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._before_edit() FROM PUBLIC;
 
@@ -1783,6 +2122,8 @@ REVOKE ALL ON FUNCTION tool_rag._is_visible(p_tool_id integer, p_role_ids intege
 
 REVOKE ALL ON FUNCTION tool_rag._judge_access(p_role_ids integer[], p_tool_id integer) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._label_of(p_object text, p_id text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._lexical_text(p_text text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._lock_catalogue() FROM PUBLIC;
@@ -1835,7 +2176,17 @@ REVOKE ALL ON FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer
 
 REVOKE ALL ON FUNCTION tool_rag._read_tools(p_tools jsonb) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._record_delete() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._record_insert() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._record_truncate() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._record_update() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._refresh_access(p_role_ids integer[], p_tool_ids integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._refuse_audit_edit() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._relevance(p_similarity double precision, p_word_score double precision, p_lexeme_count integer, p_sameness double precision, p_document_count integer) FROM PUBLIC;
 
@@ -1846,6 +2197,8 @@ REVOKE ALL ON FUNCTION tool_rag._resolve_tool(p_name text, p_roles text[], p_ser
 REVOKE ALL ON FUNCTION tool_rag._restore_marks(p_text text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._role_ids(p_roles text[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._rows_at(p_object text, p_time timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._rules_on(p_role_id integer, p_server text, p_tool text) FROM PUBLIC;
 
@@ -1872,6 +2225,8 @@ REVOKE ALL ON FUNCTION tool_rag._tool_in_general() FROM PUBLIC;
 REVOKE ALL ON FUNCTION tool_rag._unindex_lexemes(p_tool_ids integer[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._within_one_edit(p_left text, p_right text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._without_secrets(p_value jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._word_pieces(p_word text) FROM PUBLIC;
 
@@ -1903,6 +2258,12 @@ REVOKE ALL ON FUNCTION tool_rag.forget_conversations(before timestamp with time 
 
 REVOKE ALL ON FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag.list_access_changes(since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.list_audit_events(since timestamp with time zone, until timestamp with time zone, kind text, outcome text, login text, max_rows integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.list_changes(since timestamp with time zone, until timestamp with time zone, objects text[], label text, login text, max_rows integer) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag.list_dependencies() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.list_embedding_models() FROM PUBLIC;
@@ -1920,6 +2281,10 @@ REVOKE ALL ON FUNCTION tool_rag.list_tool_access(server text, tool text) FROM PU
 REVOKE ALL ON FUNCTION tool_rag.list_tools() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.permitted_tools(roles text[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.purge_audit(OUT changes bigint, OUT events bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.record_call(server text, tool text, outcome text, roles text[], conversation text, detail jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.record_sent(conversation text, tools text[]) FROM PUBLIC;
 
@@ -1944,6 +2309,8 @@ REVOKE ALL ON FUNCTION tool_rag.revoke_tools(role text, server_pattern text, too
 REVOKE ALL ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer, embedding public.vector, context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.search_tools_batch(queries text[], roles text[], limits integer[], context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.set_audit(level text, keep_events interval, keep_changes interval) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.store_vectors(model text, tool_ids integer[], kinds text[], source_ids integer[], source_hashes bytea[], vectors text[]) FROM PUBLIC;
 

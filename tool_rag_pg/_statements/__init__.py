@@ -20,6 +20,14 @@ from .access import (
     revoke_tools,
     unknown_roles,
 )
+from .audit import (
+    list_access_changes,
+    list_audit_events,
+    list_changes,
+    purge_audit,
+    record_call,
+    set_audit,
+)
 from .catalogue import (
     count_tools,
     describe_tool,
@@ -70,6 +78,9 @@ __all__ = [
     "explain_missing",
     "forget_conversations",
     "grant_tools",
+    "list_access_changes",
+    "list_audit_events",
+    "list_changes",
     "list_dependencies",
     "list_embedding_models",
     "list_examples",
@@ -79,6 +90,8 @@ __all__ = [
     "list_tool_access",
     "list_tools",
     "permitted_tools",
+    "purge_audit",
+    "record_call",
     "record_sent",
     "record_use",
     "reindex_tools",
@@ -91,6 +104,7 @@ __all__ = [
     "revoke_tools",
     "search_tools",
     "search_tools_batch",
+    "set_audit",
     "store_vectors",
     "suggest_dependencies",
     "texts_to_embed",

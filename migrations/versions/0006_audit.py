@@ -1,0 +1,12 @@
+"""Apply sql/schema/0006_audit.sql."""
+
+from __future__ import annotations
+
+from tool_rag_pg._migrate import apply_step
+
+revision = "0006_audit"
+down_revision = "0005_models"
+
+
+def upgrade() -> None:
+    apply_step(revision)

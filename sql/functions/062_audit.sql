@@ -1,0 +1,214 @@
+-- The audit of changes: by trigger, so that plain SQL leaves its traces too.
+
+create or replace function tool_rag._audited_row(p_row jsonb) returns jsonb
+language sql immutable parallel safe
+return p_row - array[
+    'created_at', 'updated_at', 'content_hash', 'token_count', 'lexemes', 'term_lexemes', 'singleton'
+];
+comment on function tool_rag._audited_row(jsonb) is 'A row without what triggers derive.';
+
+create or replace function tool_rag._audited_key(p_object text, p_row jsonb) returns text
+language sql immutable parallel safe
+return case p_object
+    when 'role_parent' then concat_ws(',', p_row ->> 'role_id', p_row ->> 'parent_id')
+    when 'dependency' then concat_ws(',', p_row ->> 'tool_id', p_row ->> 'needs_id')
+    when 'ranking_setting' then '1'
+    when 'audit_setting' then '1'
+    else p_row ->> (case p_object when 'grant_rule' then 'grant' else p_object end || '_id')
+end;
+comment on function tool_rag._audited_key(text, jsonb) is 'The key of a row of an audited table.';
+
+create or replace function tool_rag._label_of(p_object text, p_id text) returns text
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_label text;
+begin
+    case p_object
+        when 'server' then
+            select s.name into v_label from tool_rag.server s where s.server_id = p_id::int;
+        when 'role' then
+            select r.name into v_label from tool_rag.role r where r.role_id = p_id::int;
+        else
+            select concat_ws('/', tool_rag._label_of('server', t.server_id::text), t.name)
+            into v_label
+            from tool_rag.tool t
+            where t.tool_id = p_id::int;
+    end case;
+    if v_label is null then
+        -- Gone in this statement: what depended on it goes after it.
+        select c.label into v_label
+        from tool_rag.change c
+        where c.object = p_object and c.object_id = p_id
+        order by c.change_id desc
+        limit 1;
+    end if;
+    return coalesce(v_label, format('%s %s', p_object, p_id));
+end
+$$;
+comment on function tool_rag._label_of(text, text) is
+'What a server, role or tool is called, or was before it went.';
+
+create or replace function tool_rag._audited_label(p_object text, p_row jsonb) returns text
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+    select case p_object
+        when 'server' then p_row ->> 'name'
+        when 'role' then p_row ->> 'name'
+        when 'tool' then concat_ws(
+            '/', tool_rag._label_of('server', p_row ->> 'server_id'), p_row ->> 'name'
+        )
+        when 'role_parent' then format(
+            '%s inherits from %s', tool_rag._label_of('role', p_row ->> 'role_id'),
+            tool_rag._label_of('role', p_row ->> 'parent_id')
+        )
+        when 'grant_rule' then format(
+            '%s: %s %s/%s', tool_rag._label_of('role', p_row ->> 'role_id'), p_row ->> 'effect',
+            p_row ->> 'server_pattern', p_row ->> 'tool_pattern'
+        )
+        when 'synonym' then format(
+            '%s: %s',
+            coalesce(p_row ->> 'term', tool_rag._label_of('tool', p_row ->> 'tool_id')),
+            p_row ->> 'words'
+        )
+        when 'example' then format(
+            '%s: %s', tool_rag._label_of('tool', p_row ->> 'tool_id'), p_row ->> 'request'
+        )
+        when 'dependency' then format(
+            '%s needs %s', tool_rag._label_of('tool', p_row ->> 'tool_id'),
+            tool_rag._label_of('tool', p_row ->> 'needs_id')
+        )
+        else replace(p_object, '_', ' ')
+    end
+$$;
+comment on function tool_rag._audited_label(text, jsonb) is 'A row of an audited table in words.';
+
+create or replace function tool_rag._record_insert() returns trigger
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    insert into tool_rag.change (object, object_id, label, action, after)
+    select tg_table_name, tool_rag._audited_key(tg_table_name, r.content),
+        tool_rag._audited_label(tg_table_name, r.content), 'insert', tool_rag._audited_row(r.content)
+    from (select to_jsonb(n) as content from new_row n) r
+    order by 2;
+    return null;
+end
+$$;
+comment on function tool_rag._record_insert() is 'Audits new rows.';
+
+create or replace function tool_rag._record_update() returns trigger
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    -- A row whose key changes is another one from then on.
+    insert into tool_rag.change (object, object_id, label, action, before, after)
+    select tg_table_name, coalesce(n.key, o.key),
+        tool_rag._audited_label(tg_table_name, coalesce(n.content, o.content)),
+        case when o.key is null then 'insert' when n.key is null then 'delete' else 'update' end,
+        tool_rag._audited_row(o.content), tool_rag._audited_row(n.content)
+    from (
+        select to_jsonb(r) as content,
+            tool_rag._audited_key(tg_table_name, to_jsonb(r)) as key
+        from old_row r
+    ) o
+    full join (
+        select to_jsonb(r) as content,
+            tool_rag._audited_key(tg_table_name, to_jsonb(r)) as key
+        from new_row r
+    ) n on n.key = o.key
+    where tool_rag._audited_row(o.content) is distinct from tool_rag._audited_row(n.content)
+    order by 2;
+    return null;
+end
+$$;
+comment on function tool_rag._record_update() is 'Audits rows that an update changed.';
+
+create or replace function tool_rag._record_delete() returns trigger
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    -- Before the row goes, so that what goes with it by foreign key finds what it was called.
+    insert into tool_rag.change (object, object_id, label, action, before)
+    values (
+        tg_table_name, tool_rag._audited_key(tg_table_name, to_jsonb(old)),
+        tool_rag._audited_label(tg_table_name, to_jsonb(old)), 'delete',
+        tool_rag._audited_row(to_jsonb(old))
+    );
+    return old;
+end
+$$;
+comment on function tool_rag._record_delete() is 'Audits a row that goes.';
+
+create or replace function tool_rag._record_truncate() returns trigger
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    execute format(
+        'insert into tool_rag.change (object, object_id, label, action, before)'
+        ' select %1$L, tool_rag._audited_key(%1$L, r.content),'
+        ' tool_rag._audited_label(%1$L, r.content), ''delete'', tool_rag._audited_row(r.content)'
+        ' from (select to_jsonb(t) as content from tool_rag.%1$I t) r order by 2',
+        tg_table_name
+    );
+    return null;
+end
+$$;
+comment on function tool_rag._record_truncate() is 'Audits every row of a table that is emptied.';
+
+create or replace function tool_rag._refuse_audit_edit() returns trigger
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if tg_op = 'DELETE' and current_setting('tool_rag.purging', true) = 'on' then
+        return null;
+    end if;
+    raise exception 'the audit is only ever added to' using
+        errcode = 'object_not_in_prerequisite_state',
+        hint = 'What is older than its retention goes with: select tool_rag.purge_audit().';
+end
+$$;
+comment on function tool_rag._refuse_audit_edit() is
+'Keeps entries of the audit as they were written. It guards against mistakes: who owns the tables '
+'can drop the trigger.';
+
+do $$
+declare
+    v_table text;
+begin
+    foreach v_table in array array[
+        'server', 'tool', 'role', 'role_parent', 'grant_rule', 'synonym', 'example', 'dependency',
+        'ranking_setting', 'audit_setting'
+    ] loop
+        -- "zz": after the triggers that act on the edit, which may still refuse it.
+        execute format(
+            'create or replace trigger zz_%1$s_audit_insert after insert on tool_rag.%1$I'
+            ' referencing new table as new_row for each statement'
+            ' execute function tool_rag._record_insert();'
+            'create or replace trigger zz_%1$s_audit_update after update on tool_rag.%1$I'
+            ' referencing old table as old_row new table as new_row for each statement'
+            ' execute function tool_rag._record_update();'
+            'create or replace trigger zz_%1$s_audit_delete before delete on tool_rag.%1$I'
+            ' for each row execute function tool_rag._record_delete();'
+            'create or replace trigger zz_%1$s_audit_truncate before truncate on tool_rag.%1$I'
+            ' for each statement execute function tool_rag._record_truncate();',
+            v_table
+        );
+    end loop;
+    foreach v_table in array array['change', 'audit_event'] loop
+        execute format(
+            'create or replace trigger %1$s_before_edit'
+            ' before update or delete or truncate on tool_rag.%1$I'
+            ' for each statement execute function tool_rag._refuse_audit_edit()',
+            v_table
+        );
+    end loop;
+end
+$$;
