@@ -48,6 +48,7 @@ COMMANDS = {
     "grant": "access",
     "revoke": "access",
     "explain-access": "access",
+    "keys": "keys",
     "access": "audit",
     "audit": "audit",
     "eval": "evaluate",

@@ -25,11 +25,13 @@ DEFINERS: set[str] = set()
 
 # What callers type. Anything else begins with "_".
 PUBLIC = {
+    "add_api_key",
     "add_dependency",
     "add_embedding_model",
     "add_example",
     "add_role",
     "add_synonym",
+    "authenticate_key",
     "count_tools",
     "describe_tool",
     "drop_embedding_model",
@@ -39,6 +41,7 @@ PUBLIC = {
     "forget_conversations",
     "grant_tools",
     "list_access_changes",
+    "list_api_keys",
     "list_audit_events",
     "list_changes",
     "list_dependencies",
@@ -61,7 +64,9 @@ PUBLIC = {
     "remove_server",
     "remove_synonym",
     "resolve_tool",
+    "revoke_api_key",
     "revoke_tools",
+    "rotate_api_key",
     "search_tools",
     "search_tools_batch",
     "set_audit",
@@ -76,11 +81,13 @@ PUBLIC = {
 
 # Those of them that edit the catalogue or access.
 WRITING = {
+    "add_api_key",
     "add_dependency",
     "add_embedding_model",
     "add_example",
     "add_role",
     "add_synonym",
+    "authenticate_key",
     "drop_embedding_model",
     "forget_conversations",
     "grant_tools",
@@ -94,7 +101,9 @@ WRITING = {
     "remove_role",
     "remove_server",
     "remove_synonym",
+    "revoke_api_key",
     "revoke_tools",
+    "rotate_api_key",
     "set_audit",
     "store_vectors",
     "upsert_tools",

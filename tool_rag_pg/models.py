@@ -15,6 +15,7 @@ __all__ = [
     "ListedDependency",
     "ListedEmbeddingModel",
     "ListedExample",
+    "ListedKey",
     "ListedRole",
     "ListedSynonym",
     "ListedTool",
@@ -483,3 +484,30 @@ class AuditSettings:
     level: Literal["off", "counts", "full"]
     keep_events: timedelta
     keep_changes: timedelta | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedKey:
+    """One row of `tool_rag.list_api_keys`.
+
+    Attributes:
+        name: whom or what it is for.
+        public_id: the part of the key that is no secret.
+        roles: what it asks with.
+        identity: values of identity parameters by name.
+        state: "good", "expired" or "revoked".
+        expires_at: its end, or None.
+        created_at: when it was made.
+        rotated_at: when it was last replaced, or None.
+        last_used_at: when it was last good for a request, right to a minute, or None.
+    """
+
+    name: str
+    public_id: str
+    roles: list[str]
+    identity: dict[str, Any]
+    state: Literal["good", "expired", "revoked"]
+    expires_at: datetime | None
+    created_at: datetime
+    rotated_at: datetime | None
+    last_used_at: datetime | None

@@ -3,18 +3,24 @@
 create or replace function tool_rag._audited_row(p_row jsonb) returns jsonb
 language sql immutable parallel safe
 return p_row - array[
-    'created_at', 'updated_at', 'content_hash', 'token_count', 'lexemes', 'term_lexemes', 'singleton'
+    'created_at', 'updated_at', 'content_hash', 'token_count', 'lexemes', 'term_lexemes',
+    'singleton', 'digest', 'former_digest', 'last_used_at'
 ];
-comment on function tool_rag._audited_row(jsonb) is 'A row without what triggers derive.';
+comment on function tool_rag._audited_row(jsonb) is
+'A row without what triggers derive, and without digests of keys.';
 
 create or replace function tool_rag._audited_key(p_object text, p_row jsonb) returns text
 language sql immutable parallel safe
 return case p_object
     when 'role_parent' then concat_ws(',', p_row ->> 'role_id', p_row ->> 'parent_id')
     when 'dependency' then concat_ws(',', p_row ->> 'tool_id', p_row ->> 'needs_id')
+    when 'api_key_role' then concat_ws(',', p_row ->> 'key_id', p_row ->> 'role_id')
     when 'ranking_setting' then '1'
     when 'audit_setting' then '1'
-    else p_row ->> (case p_object when 'grant_rule' then 'grant' else p_object end || '_id')
+    else p_row ->> (
+        case p_object when 'grant_rule' then 'grant' when 'api_key' then 'key' else p_object end
+        || '_id'
+    )
 end;
 comment on function tool_rag._audited_key(text, jsonb) is 'The key of a row of an audited table.';
 
@@ -30,6 +36,8 @@ begin
             select s.name into v_label from tool_rag.server s where s.server_id = p_id::int;
         when 'role' then
             select r.name into v_label from tool_rag.role r where r.role_id = p_id::int;
+        when 'api_key' then
+            select k.name into v_label from tool_rag.api_key k where k.key_id = p_id::int;
         else
             select concat_ws('/', tool_rag._label_of('server', t.server_id::text), t.name)
             into v_label
@@ -48,7 +56,7 @@ begin
 end
 $$;
 comment on function tool_rag._label_of(text, text) is
-'What a server, role or tool is called, or was before it went.';
+'What a server, role, key or tool is called, or was before it went.';
 
 create or replace function tool_rag._audited_label(p_object text, p_row jsonb) returns text
 language sql stable parallel safe
@@ -57,6 +65,11 @@ as $$
     select case p_object
         when 'server' then p_row ->> 'name'
         when 'role' then p_row ->> 'name'
+        when 'api_key' then p_row ->> 'name'
+        when 'api_key_role' then format(
+            '%s has role %s', tool_rag._label_of('api_key', p_row ->> 'key_id'),
+            tool_rag._label_of('role', p_row ->> 'role_id')
+        )
         when 'tool' then concat_ws(
             '/', tool_rag._label_of('server', p_row ->> 'server_id'), p_row ->> 'name'
         )
@@ -185,7 +198,7 @@ declare
 begin
     foreach v_table in array array[
         'server', 'tool', 'role', 'role_parent', 'grant_rule', 'synonym', 'example', 'dependency',
-        'ranking_setting', 'audit_setting'
+        'ranking_setting', 'audit_setting', 'api_key', 'api_key_role'
     ] loop
         -- "zz": after the triggers that act on the edit, which may still refuse it.
         execute format(

@@ -12,7 +12,7 @@ SET row_security = off;
 
 CREATE SCHEMA tool_rag;
 
-COMMENT ON SCHEMA tool_rag IS 'Tool retrieval (schema 0006_audit)';
+COMMENT ON SCHEMA tool_rag IS 'Tool retrieval (schema 0007_keys)';
 
 CREATE FUNCTION tool_rag._access_at(p_time timestamp with time zone) RETURNS TABLE(role text, server text, tool text)
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -115,7 +115,7 @@ COMMENT ON FUNCTION tool_rag._after_wording_truncate() IS 'Takes the index of tr
 
 CREATE FUNCTION tool_rag._audited_key(p_object text, p_row jsonb) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN CASE p_object WHEN 'role_parent'::text THEN concat_ws(','::text, (p_row ->> 'role_id'::text), (p_row ->> 'parent_id'::text)) WHEN 'dependency'::text THEN concat_ws(','::text, (p_row ->> 'tool_id'::text), (p_row ->> 'needs_id'::text)) WHEN 'ranking_setting'::text THEN '1'::text WHEN 'audit_setting'::text THEN '1'::text ELSE (p_row ->> (CASE p_object WHEN 'grant_rule'::text THEN 'grant'::text ELSE p_object END || '_id'::text)) END;
+    RETURN CASE p_object WHEN 'role_parent'::text THEN concat_ws(','::text, (p_row ->> 'role_id'::text), (p_row ->> 'parent_id'::text)) WHEN 'dependency'::text THEN concat_ws(','::text, (p_row ->> 'tool_id'::text), (p_row ->> 'needs_id'::text)) WHEN 'api_key_role'::text THEN concat_ws(','::text, (p_row ->> 'key_id'::text), (p_row ->> 'role_id'::text)) WHEN 'ranking_setting'::text THEN '1'::text WHEN 'audit_setting'::text THEN '1'::text ELSE (p_row ->> (CASE p_object WHEN 'grant_rule'::text THEN 'grant'::text WHEN 'api_key'::text THEN 'key'::text ELSE p_object END || '_id'::text)) END;
 
 COMMENT ON FUNCTION tool_rag._audited_key(p_object text, p_row jsonb) IS 'The key of a row of an audited table.';
 
@@ -128,9 +128,9 @@ COMMENT ON FUNCTION tool_rag._audited_label(p_object text, p_row jsonb) IS 'A ro
 
 CREATE FUNCTION tool_rag._audited_row(p_row jsonb) RETURNS jsonb
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (p_row - ARRAY['created_at'::text, 'updated_at'::text, 'content_hash'::text, 'token_count'::text, 'lexemes'::text, 'term_lexemes'::text, 'singleton'::text]);
+    RETURN (p_row - ARRAY['created_at'::text, 'updated_at'::text, 'content_hash'::text, 'token_count'::text, 'lexemes'::text, 'term_lexemes'::text, 'singleton'::text, 'digest'::text, 'former_digest'::text, 'last_used_at'::text]);
 
-COMMENT ON FUNCTION tool_rag._audited_row(p_row jsonb) IS 'A row without what triggers derive.';
+COMMENT ON FUNCTION tool_rag._audited_row(p_row jsonb) IS 'A row without what triggers derive, and without digests of keys.';
 
 CREATE FUNCTION tool_rag._before_edit() RETURNS trigger
     LANGUAGE plpgsql
@@ -177,6 +177,13 @@ CREATE FUNCTION tool_rag._carry_marks(p_text text) RETURNS text
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._carry_marks(p_text text) IS 'Vowel signs, viramas and tone marks as letters, so that words keep them in any locale.';
+
+CREATE FUNCTION tool_rag._check_digest(p_digest bytea) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._check_digest(p_digest bytea) IS 'Raises where a digest is none.';
 
 SET default_tablespace = '';
 
@@ -279,6 +286,13 @@ CREATE FUNCTION tool_rag._find_companions(p_tool_ids integer[], p_conversation t
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._find_companions(p_tool_ids integer[], p_conversation text, p_role_ids integer[], p_server_ids integer[], p_options jsonb, OUT tool_ids integer[], OUT needed_by integer[], OUT needs text[], OUT turns integer[], OUT sent_places integer[]) IS 'What comes on top of the best tools: what they need, tools that the conversation uses with what they need, and with "keep_order" those it was sent. The other arrays begin with the best ones.';
+
+CREATE FUNCTION tool_rag._find_key(p_name text) RETURNS integer
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._find_key(p_name text) IS 'A key''s number, or an error.';
 
 CREATE FUNCTION tool_rag._find_model(p_name text) RETURNS tool_rag.embedding_model
     LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -425,7 +439,7 @@ CREATE FUNCTION tool_rag._label_of(p_object text, p_id text) RETURNS text
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._label_of(p_object text, p_id text) IS 'What a server, role or tool is called, or was before it went.';
+COMMENT ON FUNCTION tool_rag._label_of(p_object text, p_id text) IS 'What a server, role, key or tool is called, or was before it went.';
 
 CREATE FUNCTION tool_rag._lexical_text(p_text text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
@@ -871,6 +885,13 @@ CREATE FUNCTION tool_rag._words(p_text text) RETURNS SETOF text
 
 COMMENT ON FUNCTION tool_rag._words(p_text text) IS 'The words of a text as BERT''s uncased basic tokeniser splits them (Devlin et al. 2018).';
 
+CREATE FUNCTION tool_rag.add_api_key(name text, public_id text, digest bytea, roles text[], identity jsonb DEFAULT '{}'::jsonb, expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$ ... $_$;
+
+COMMENT ON FUNCTION tool_rag.add_api_key(name text, public_id text, digest bytea, roles text[], identity jsonb, expires_at timestamp with time zone) IS 'Stores a key by its digest, with the roles that it asks with, the identity on whose behalf, and its end (null: none).';
+
 CREATE FUNCTION tool_rag.add_dependency(server text, tool text, needs_server text, needs_tool text, reason text) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -905,6 +926,13 @@ CREATE FUNCTION tool_rag.add_synonym(words text, server text DEFAULT NULL::text,
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.add_synonym(words text, server text, tool text, term text) IS 'Words by which people mean one tool, or a term of any request; true where they are new.';
+
+CREATE FUNCTION tool_rag.authenticate_key(public_id text, digest bytea) RETURNS TABLE(name text, roles text[], identity jsonb, expires_at timestamp with time zone)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.authenticate_key(public_id text, digest bytea) IS 'The roles and identity of the key with this public id and digest; no row where there is none, it is another, revoked or expired, without telling which.';
 
 CREATE FUNCTION tool_rag.count_tools(roles text[] DEFAULT NULL::text[]) RETURNS TABLE(tools integer, tokens bigint, all_tools integer, all_tokens bigint)
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -973,6 +1001,13 @@ CREATE FUNCTION tool_rag.list_access_changes(since timestamp with time zone, unt
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.list_access_changes(since timestamp with time zone, until timestamp with time zone) IS 'Which roles gained or lost which tools between two times (by default until now), whatever did it: rules, their end, inheritance, tools or servers that came, went or were switched. For admins.';
+
+CREATE FUNCTION tool_rag.list_api_keys() RETURNS TABLE(name text, public_id text, roles text[], identity jsonb, state text, expires_at timestamp with time zone, created_at timestamp with time zone, rotated_at timestamp with time zone, last_used_at timestamp with time zone)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.list_api_keys() IS 'The keys, without anything by which one could ask. last_used_at is right to a minute. For admins.';
 
 CREATE FUNCTION tool_rag.list_audit_events(since timestamp with time zone DEFAULT NULL::timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone, kind text DEFAULT NULL::text, outcome text DEFAULT NULL::text, login text DEFAULT NULL::text, max_rows integer DEFAULT 100) RETURNS TABLE(happened_at timestamp with time zone, kind text, login text, acting_role text, actor text, roles text[], conversation text, outcome text, tools integer, tokens integer, milliseconds real, detail jsonb, event_id bigint)
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -1129,12 +1164,26 @@ CREATE FUNCTION tool_rag.resolve_tool(name text, roles text[] DEFAULT NULL::text
 
 COMMENT ON FUNCTION tool_rag.resolve_tool(name text, roles text[], servers text[]) IS 'Which permitted tool a name means, written as TOOL or SERVER/TOOL: one row "exact" or "corrected" (the same but for case and separators, or misspelt beyond doubt), up to three rows "hint" where more than one may be meant or none is near enough, no row where none is alike. roles null: those of the setting tool_rag.roles; servers: only of servers that fit these patterns.';
 
+CREATE FUNCTION tool_rag.revoke_api_key(name text) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.revoke_api_key(name text) IS 'Makes a key worthless at once and for good. It stays listed.';
+
 CREATE FUNCTION tool_rag.revoke_tools(role text, server_pattern text, tool_pattern text DEFAULT '*'::text, effect text DEFAULT NULL::text) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.revoke_tools(role text, server_pattern text, tool_pattern text, effect text) IS 'Removes the rules with exactly these patterns (of one effect, or with null of both); returns how many. To take single tools out of a wider grant, add a deny.';
+
+CREATE FUNCTION tool_rag.rotate_api_key(name text, digest bytea, grace interval DEFAULT '00:00:00'::interval) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.rotate_api_key(name text, digest bytea, grace interval) IS 'Replaces a key by another with the same roles and identity; the former is good for a while yet. Returns the public id, which stays.';
 
 CREATE FUNCTION tool_rag.search_tools(query text, roles text[] DEFAULT NULL::text[], k integer DEFAULT 8, embedding public.vector DEFAULT NULL::public.vector, context text[] DEFAULT '{}'::text[], conversation text DEFAULT NULL::text, servers text[] DEFAULT NULL::text[], token_budget integer DEFAULT NULL::integer, min_relevance double precision DEFAULT NULL::double precision, options jsonb DEFAULT '{}'::jsonb) RETURNS TABLE(rank integer, server text, name text, title text, description text, input_schema jsonb, is_action boolean, relevance real, score real, tokens integer, reason text, explain jsonb)
     LANGUAGE plpgsql STABLE ROWS 10 PARALLEL RESTRICTED
@@ -1239,6 +1288,51 @@ COMMENT ON FUNCTION tool_rag.use_embedding_model(name text) IS 'From its commit 
 CREATE TABLE tool_rag.alembic_version (
     version_num character varying(32) NOT NULL
 );
+
+CREATE TABLE tool_rag.api_key (
+    key_id integer NOT NULL,
+    public_id text NOT NULL,
+    name text NOT NULL,
+    digest bytea NOT NULL,
+    former_digest bytea,
+    former_until timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    identity jsonb DEFAULT '{}'::jsonb NOT NULL,
+    expires_at timestamp with time zone DEFAULT 'infinity'::timestamp with time zone NOT NULL,
+    revoked_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    rotated_at timestamp with time zone,
+    last_used_at timestamp with time zone,
+    CONSTRAINT api_key_digest_check CHECK (((length(digest) = 32) AND (COALESCE(length(former_digest), 32) = 32))),
+    CONSTRAINT api_key_identity_check CHECK ((jsonb_typeof(identity) = 'object'::text)),
+    CONSTRAINT api_key_name_check CHECK (((length(name) >= 1) AND (length(name) <= 256))),
+    CONSTRAINT api_key_public_id_check CHECK ((public_id ~ '^[a-z0-9]{12}$'::text))
+);
+
+COMMENT ON TABLE tool_rag.api_key IS 'Keys by which callers of a gateway or of admin pages show who they are. Of a key''s 256 random bits only an HMAC is here, made with a secret that the database never sees: the table alone lets nobody in.';
+
+COMMENT ON COLUMN tool_rag.api_key.public_id IS 'The part of the key that is no secret, to find it by.';
+
+COMMENT ON COLUMN tool_rag.api_key.digest IS 'HMAC-SHA256 of the whole key.';
+
+COMMENT ON COLUMN tool_rag.api_key.former_digest IS 'That of the key before the last rotation, which is good until former_until.';
+
+COMMENT ON COLUMN tool_rag.api_key.identity IS 'On whose behalf calls are made: values of identity parameters by name.';
+
+ALTER TABLE tool_rag.api_key ALTER COLUMN key_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tool_rag.api_key_key_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE tool_rag.api_key_role (
+    key_id integer NOT NULL,
+    role_id integer NOT NULL
+);
+
+COMMENT ON TABLE tool_rag.api_key_role IS 'The roles a key asks with. A key whose roles were all removed sees nothing.';
 
 CREATE TABLE tool_rag.audit_event (
     event_id bigint NOT NULL,
@@ -1682,6 +1776,18 @@ COMMENT ON TABLE tool_rag.word_piece IS 'The built-in model: word pieces ("##" b
 ALTER TABLE ONLY tool_rag.alembic_version
     ADD CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num);
 
+ALTER TABLE ONLY tool_rag.api_key
+    ADD CONSTRAINT api_key_name_key UNIQUE (name);
+
+ALTER TABLE ONLY tool_rag.api_key
+    ADD CONSTRAINT api_key_pkey PRIMARY KEY (key_id);
+
+ALTER TABLE ONLY tool_rag.api_key
+    ADD CONSTRAINT api_key_public_id_key UNIQUE (public_id);
+
+ALTER TABLE ONLY tool_rag.api_key_role
+    ADD CONSTRAINT api_key_role_pkey PRIMARY KEY (key_id, role_id);
+
 ALTER TABLE ONLY tool_rag.audit_event
     ADD CONSTRAINT audit_event_pkey PRIMARY KEY (event_id);
 
@@ -1774,6 +1880,8 @@ ALTER TABLE ONLY tool_rag.tool_vector
 
 ALTER TABLE ONLY tool_rag.word_piece
     ADD CONSTRAINT word_piece_pkey PRIMARY KEY (piece);
+
+CREATE INDEX api_key_role_role_id_idx ON tool_rag.api_key_role USING btree (role_id);
 
 CREATE INDEX audit_event_happened_at_idx ON tool_rag.audit_event USING btree (happened_at);
 
@@ -1891,6 +1999,22 @@ CREATE TRIGGER tool_before_edit BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON
 
 CREATE TRIGGER tool_before_write BEFORE INSERT OR UPDATE ON tool_rag.tool FOR EACH ROW EXECUTE FUNCTION tool_rag._before_tool_write();
 
+CREATE TRIGGER zz_api_key_audit_delete BEFORE DELETE ON tool_rag.api_key FOR EACH ROW EXECUTE FUNCTION tool_rag._record_delete();
+
+CREATE TRIGGER zz_api_key_audit_insert AFTER INSERT ON tool_rag.api_key REFERENCING NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_insert();
+
+CREATE TRIGGER zz_api_key_audit_truncate BEFORE TRUNCATE ON tool_rag.api_key FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_truncate();
+
+CREATE TRIGGER zz_api_key_audit_update AFTER UPDATE ON tool_rag.api_key REFERENCING OLD TABLE AS old_row NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_update();
+
+CREATE TRIGGER zz_api_key_role_audit_delete BEFORE DELETE ON tool_rag.api_key_role FOR EACH ROW EXECUTE FUNCTION tool_rag._record_delete();
+
+CREATE TRIGGER zz_api_key_role_audit_insert AFTER INSERT ON tool_rag.api_key_role REFERENCING NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_insert();
+
+CREATE TRIGGER zz_api_key_role_audit_truncate BEFORE TRUNCATE ON tool_rag.api_key_role FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_truncate();
+
+CREATE TRIGGER zz_api_key_role_audit_update AFTER UPDATE ON tool_rag.api_key_role REFERENCING OLD TABLE AS old_row NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_update();
+
 CREATE TRIGGER zz_audit_setting_audit_delete BEFORE DELETE ON tool_rag.audit_setting FOR EACH ROW EXECUTE FUNCTION tool_rag._record_delete();
 
 CREATE TRIGGER zz_audit_setting_audit_insert AFTER INSERT ON tool_rag.audit_setting REFERENCING NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_insert();
@@ -1970,6 +2094,12 @@ CREATE TRIGGER zz_tool_audit_insert AFTER INSERT ON tool_rag.tool REFERENCING NE
 CREATE TRIGGER zz_tool_audit_truncate BEFORE TRUNCATE ON tool_rag.tool FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_truncate();
 
 CREATE TRIGGER zz_tool_audit_update AFTER UPDATE ON tool_rag.tool REFERENCING OLD TABLE AS old_row NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_update();
+
+ALTER TABLE ONLY tool_rag.api_key_role
+    ADD CONSTRAINT api_key_role_key_id_fkey FOREIGN KEY (key_id) REFERENCES tool_rag.api_key(key_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY tool_rag.api_key_role
+    ADD CONSTRAINT api_key_role_role_id_fkey FOREIGN KEY (role_id) REFERENCES tool_rag.role(role_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY tool_rag.dependency
     ADD CONSTRAINT dependency_needs_id_fkey FOREIGN KEY (needs_id) REFERENCES tool_rag.tool(tool_id) ON DELETE CASCADE;
@@ -2062,6 +2192,8 @@ REVOKE ALL ON FUNCTION tool_rag._candidates(p_lexeme_ids integer[], p_weights do
 
 REVOKE ALL ON FUNCTION tool_rag._carry_marks(p_text text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._check_digest(p_digest bytea) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._check_embedding(p_embedding public.vector, p_model text, OUT model tool_rag.embedding_model, OUT vector public.halfvec) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._check_search(p_query text, p_k integer, p_context text[], p_token_budget integer, p_min_relevance double precision, p_options jsonb) FROM PUBLIC;
@@ -2083,6 +2215,8 @@ REVOKE ALL ON FUNCTION tool_rag._explain_hits(p_tool_ids integer[], p_needed_by 
 REVOKE ALL ON FUNCTION tool_rag._find_called(p_server text, p_tool text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._find_companions(p_tool_ids integer[], p_conversation text, p_role_ids integer[], p_server_ids integer[], p_options jsonb, OUT tool_ids integer[], OUT needed_by integer[], OUT needs text[], OUT turns integer[], OUT sent_places integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._find_key(p_name text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._find_model(p_name text) FROM PUBLIC;
 
@@ -2232,6 +2366,8 @@ REVOKE ALL ON FUNCTION tool_rag._word_pieces(p_word text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._words(p_text text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag.add_api_key(name text, public_id text, digest bytea, roles text[], identity jsonb, expires_at timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag.add_dependency(server text, tool text, needs_server text, needs_tool text, reason text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.add_embedding_model(name text, dimensions integer, query_prompt text, document_prompt text) FROM PUBLIC;
@@ -2241,6 +2377,8 @@ REVOKE ALL ON FUNCTION tool_rag.add_example(server text, tool text, request text
 REVOKE ALL ON FUNCTION tool_rag.add_role(name text, parents text[], description text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.add_synonym(words text, server text, tool text, term text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.authenticate_key(public_id text, digest bytea) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.count_tools(roles text[]) FROM PUBLIC;
 
@@ -2259,6 +2397,8 @@ REVOKE ALL ON FUNCTION tool_rag.forget_conversations(before timestamp with time 
 REVOKE ALL ON FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.list_access_changes(since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.list_api_keys() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.list_audit_events(since timestamp with time zone, until timestamp with time zone, kind text, outcome text, login text, max_rows integer) FROM PUBLIC;
 
@@ -2304,7 +2444,11 @@ REVOKE ALL ON FUNCTION tool_rag.remove_synonym(words text, server text, tool tex
 
 REVOKE ALL ON FUNCTION tool_rag.resolve_tool(name text, roles text[], servers text[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag.revoke_api_key(name text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag.revoke_tools(role text, server_pattern text, tool_pattern text, effect text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.rotate_api_key(name text, digest bytea, grace interval) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer, embedding public.vector, context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb) FROM PUBLIC;
 

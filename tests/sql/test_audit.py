@@ -24,6 +24,8 @@ from tests.sql.conftest import (
 )
 
 AUDITED = {
+    "api_key",
+    "api_key_role",
     "server",
     "tool",
     "role",

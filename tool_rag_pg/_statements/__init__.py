@@ -45,6 +45,13 @@ from .conversation import (
     remove_dependency,
     suggest_dependencies,
 )
+from .keys import (
+    add_api_key,
+    authenticate_key,
+    list_api_keys,
+    revoke_api_key,
+    rotate_api_key,
+)
 from .models import (
     add_embedding_model,
     drop_embedding_model,
@@ -65,11 +72,13 @@ from .wording import (
 
 __all__ = [
     "Call",
+    "add_api_key",
     "add_dependency",
     "add_embedding_model",
     "add_example",
     "add_role",
     "add_synonym",
+    "authenticate_key",
     "count_tools",
     "describe_tool",
     "drop_embedding_model",
@@ -79,6 +88,7 @@ __all__ = [
     "forget_conversations",
     "grant_tools",
     "list_access_changes",
+    "list_api_keys",
     "list_audit_events",
     "list_changes",
     "list_dependencies",
@@ -101,7 +111,9 @@ __all__ = [
     "remove_server",
     "remove_synonym",
     "resolve_tool",
+    "revoke_api_key",
     "revoke_tools",
+    "rotate_api_key",
     "search_tools",
     "search_tools_batch",
     "set_audit",

@@ -1,0 +1,12 @@
+"""Apply sql/schema/0007_keys.sql."""
+
+from __future__ import annotations
+
+from tool_rag_pg._migrate import apply_step
+
+revision = "0007_keys"
+down_revision = "0006_audit"
+
+
+def upgrade() -> None:
+    apply_step(revision)
