@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from benchmarks import asking, bfcl, demo_company, large
+from benchmarks import asking, bfcl, demo_company, large, university
 from benchmarks.harness import print_report, print_tables
-from tool_rag_pg.demo import DEMO_FOLDER
+from tool_rag_pg.demo import DEMO_FOLDER, UNIVERSITY_FOLDER
 
 
 def main() -> None:
-    """Run the demo company's requests, and with a folder of public sets the rest."""
+    """Run the sets that ship with the package, and with a folder of public sets the others."""
     print("# The demo company: python -m benchmarks.demo_company", flush=True)
     print_report(demo_company.measure(DEMO_FOLDER), as_json=False)
+    print("\n# The university: python -m benchmarks.university", flush=True)
+    print_tables(university.tables(university.measure(UNIVERSITY_FOLDER)), as_json=False)
     data = os.environ.get("DATA")
     if data is None:
         print("\nName a folder of public sets for the others: make bench DATA=folder")

@@ -85,8 +85,8 @@ def evaluate(
         typer.Option(
             "--set",
             metavar="NAME",
-            help="Evaluate a set in a temporary database instead of your catalogue: demo, or one"
-            " in --path.",
+            help="Evaluate a set in a temporary database instead of your catalogue: demo,"
+            " university, university-originals, or one in --path.",
         ),
     ] = None,
     path: Annotated[
@@ -190,15 +190,14 @@ def _catalogue(
 
 def _shipped(name: str) -> Path:
     """Return the folder of a set that ships with the package."""
-    from tool_rag_pg.demo import DEMO_FOLDER
     from tool_rag_pg.evaluation import sets
 
-    if name != sets.DEMO:
+    if name not in sets.SHIPPED:
         raise InvalidArgument(
-            f"--path is missing: only the set {sets.DEMO} ships with this package",
+            f"--path is missing: only the sets {', '.join(sets.SHIPPED)} ship with this package",
             hint=f"--set {name} --path folder/of/{name}",
         )
-    return DEMO_FOLDER
+    return sets.SHIPPED[name]
 
 
 def _run(

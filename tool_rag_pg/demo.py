@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, NoReturn
@@ -26,6 +26,7 @@ from .sources import ServerExport, read_exports
 
 __all__ = [
     "DEMO_FOLDER",
+    "UNIVERSITY_FOLDER",
     "Access",
     "DemoFolder",
     "DemoRequest",
@@ -33,11 +34,14 @@ __all__ = [
     "RuleLine",
     "parse_access",
     "read_folder",
+    "read_originals",
     "read_requests",
 ]
 
 #: Where the demo company lies in the installed package.
 DEMO_FOLDER = Path(__file__).parent / "data" / "demo"
+#: Where the university lies in it.
+UNIVERSITY_FOLDER = Path(__file__).parent / "data" / "university"
 
 _EFFECTS: Mapping[str, Literal["allow", "deny"]] = {"allow": "allow", "deny": "deny"}
 _WORD = re.compile(r"\S+")
@@ -139,6 +143,49 @@ def read_folder(path: Path) -> DemoFolder:
         dependencies=read_dependencies(str(dependencies)) if dependencies.exists() else None,
         examples=read_examples(str(examples)) if examples.exists() else None,
     )
+
+
+def read_originals(folder: DemoFolder) -> DemoFolder:
+    """Return the folder with the descriptions of its originals.json in place of its own.
+
+    Raises:
+        SourceError: there is no such file, or it has not exactly one text for each tool.
+    """
+    path = folder.path / "originals.json"
+
+    def fail(message: str, position: str = "") -> NoReturn:
+        hint = 'it holds {"SERVER": {"TOOL": "a description"}}, for each tool of servers/'
+        raise SourceError(message, path=str(path), position=position or None, hint=hint)
+
+    try:
+        document = json.loads(_read_text(path))
+    except json.JSONDecodeError as error:
+        fail(f"it is not valid JSON: {error.msg}", f"line {error.lineno}, column {error.colno}")
+    if not isinstance(document, dict):
+        fail("it is no object")
+    known = {(export.server, tool.name) for export in folder.exports for tool in export.tools}
+    texts: dict[tuple[str, str], str] = {}
+    for server, tools in document.items():
+        if not isinstance(tools, dict):
+            fail("it is no object", server)
+        for name, text in tools.items():
+            if (server, name) not in known:
+                fail(f"there is no tool {name!r} on this server", server)
+            if not isinstance(text, str) or not text.strip():
+                fail("the description is no text, or empty", f"{server}.{name}")
+            texts[server, name] = text
+    if missing := sorted(known - texts.keys()):
+        fail(f"the description of {'/'.join(missing[0])} is missing")
+    exports = tuple(
+        replace(
+            export,
+            tools=tuple(
+                replace(tool, description=texts[export.server, tool.name]) for tool in export.tools
+            ),
+        )
+        for export in folder.exports
+    )
+    return replace(folder, exports=exports)
 
 
 def parse_access(text: str, *, path: str) -> Access:

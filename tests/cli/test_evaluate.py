@@ -234,6 +234,35 @@ def test_the_demo_company_leaks_nothing(cli: Cli) -> None:
         assert bool(case["failures"]) == (bool(case["expected"]) and case["status"] != "correct")
 
 
+def test_the_university_is_asked_with_either_kind_of_descriptions(cli: Cli) -> None:
+    tokens = {}
+    for name in ("university", "university-originals"):
+        outcome = cli("eval", "--set", name, "--json")
+        assert outcome.code == 0, outcome.err
+        made = outcome.json()
+        assert (made["counts"]["with_tools"], made["counts"]["no_tool"]) == (251, 30)
+        assert made["leaks"]["answers"] == 0
+        tokens[name] = made["catalogue"]["tokens"]
+    assert tokens["university-originals"] > 1.5 * tokens["university"]
+
+
+def test_a_set_that_does_not_ship_needs_a_path(cli: Cli, tmp_path: Path) -> None:
+    missing = cli("eval", "--set", "bfcl")
+    assert missing.code == 2
+    assert "demo, university, university-originals ship" in missing.err
+    (tmp_path / "servers").mkdir()
+    tool = {"name": "a", "description": "Does it.", "inputSchema": {"type": "object"}}
+    write(tmp_path / "servers" / "s.json", {"tools": [tool]})
+    (tmp_path / "access.txt").write_text("role r\nallow r s/*\n")
+    write(
+        tmp_path / "requests.jsonl", {"id": "1", "query": "do it", "role": "r", "expected": ["s/a"]}
+    )
+    assert cli("eval", "--set", "own", "--path", str(tmp_path)).code == 0
+    without = cli("eval", "--set", "own-originals", "--path", str(tmp_path))
+    assert without.code == 1
+    assert "originals.json" in without.err
+
+
 def test_a_set_has_a_database_of_its_own(cli: Cli, database: str, tmp_path: Path) -> None:
     folder = tmp_path / "sets" / "tiny"
     folder.mkdir(parents=True)

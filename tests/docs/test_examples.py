@@ -78,6 +78,7 @@ def test_python_blocks_run_in_order(name: str, database: str, tmp_path: Path) ->
         "docs/cli.md",
         "docs/evaluation.md",
         "docs/embedders.md",
+        "docs/university.md",
     ],
 )
 def test_links_lead_somewhere(name: str) -> None:

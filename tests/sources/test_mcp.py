@@ -191,3 +191,20 @@ def test_duplicate_names_both_positions(fail):
 def test_same_tool_on_two_servers_is_no_duplicate(write):
     result = read_exports([write([TOOL], "a.json"), write([TOOL], "b.json")])
     assert names(result) == {"a": ["a"], "b": ["a"]}
+
+
+def test_identity_parameters_stand_in_meta(read):
+    export = read([{**TOOL, "_meta": {"tool-rag/identity_parameters": ["x"], "other": 1}}])
+    assert (export.format, export.tools[0].identity_parameters) == ("mcp", ("x",))
+    for meta in (None, "text", {}, {"tool-rag/identity_parameters": None}):
+        assert read([{**TOOL, "_meta": meta}]).tools[0].identity_parameters == ()
+
+
+@pytest.mark.parametrize("names", ["x", ["y"], [1], {"x": 1}])
+def test_identity_parameters_that_name_nothing_are_refused(names, tmp_path):
+    # Ignored, they would leave it to the model on whose behalf it calls.
+    path = tmp_path / "tools.json"
+    path.write_text(json.dumps([{**TOOL, "_meta": {"tool-rag/identity_parameters": names}}]))
+    result = read_exports([path])
+    assert result.exports == ()
+    assert "tool-rag/identity_parameters" in result.errors[0].position

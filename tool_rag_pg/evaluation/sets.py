@@ -1,7 +1,8 @@
 """Sets of tools and requests, each in a database of its own that is dropped afterwards.
 
 A set is a folder with catalog.jsonl and requests.jsonl, as the public sets are kept, or one in the
-format of the demo company.
+format of the demo company. Of the latter, NAME-originals is the set NAME with other descriptions:
+those of its originals.json.
 """
 
 from __future__ import annotations
@@ -19,14 +20,28 @@ from psycopg import conninfo, sql
 from tool_rag_pg import _database, _migrate, embedded
 from tool_rag_pg._load_folder import load_folder
 from tool_rag_pg._wording_files import read_file
-from tool_rag_pg.demo import read_folder
+from tool_rag_pg.demo import DEMO_FOLDER, UNIVERSITY_FOLDER, read_folder, read_originals
 from tool_rag_pg.errors import DatabaseUnavailable, SourceError
 from tool_rag_pg.retriever import ToolRetriever
 
-__all__ = ["DEMO", "REQUESTS", "ROLE", "find_folder", "load_set", "temporary_database"]
+__all__ = [
+    "ORIGINALS",
+    "REQUESTS",
+    "ROLE",
+    "SHIPPED",
+    "find_folder",
+    "load_set",
+    "temporary_database",
+]
 
-#: The set that ships with the package.
-DEMO = "demo"
+#: What ends the name of a set with the descriptions of its originals.json.
+ORIGINALS = "-originals"
+#: The sets that ship with the package, and where they are.
+SHIPPED = {
+    "demo": DEMO_FOLDER,
+    "university": UNIVERSITY_FOLDER,
+    f"university{ORIGINALS}": UNIVERSITY_FOLDER,
+}
 #: Who may use all tools of a public set.
 ROLE = "everyone"
 #: Where a set's cases are.
@@ -41,7 +56,7 @@ def find_folder(path: Path, name: str) -> Path:
     Raises:
         SourceError: neither holds a catalogue.
     """
-    for folder in (path, path / name):
+    for folder in (path, path / name, path / name.removesuffix(ORIGINALS)):
         if (folder / _CATALOGUE).is_file() or (folder / _ACCESS).is_file():
             return folder
     raise SourceError(
@@ -57,13 +72,15 @@ def load_set(connection: psycopg.Connection[Any], folder: Path, name: str) -> li
     The tools of a public set become those of one server, and the role `everyone` may use them.
 
     Raises:
-        SourceError: with the first line that is not understood.
+        SourceError: with the first line that is not understood, or without originals where the
+            name asks for them.
     """
     if (folder / _CATALOGUE).is_file():
         with connection.transaction():
             _load_catalogue(ToolRetriever(connection), folder, name)
         return [ROLE]
-    load_folder(connection, read_folder(folder))
+    content = read_folder(folder)
+    load_folder(connection, read_originals(content) if name.endswith(ORIGINALS) else content)
     return []
 
 

@@ -14,6 +14,7 @@ __all__ = [
     "optional_text",
     "read_annotations",
     "read_entry",
+    "read_identity",
     "read_name",
     "read_schema",
     "read_title",
@@ -150,3 +151,30 @@ def read_annotations(
                 origin.warn(at(where, hint), message)
             annotations = {name: item for name, item in annotations.items() if name != hint}
     return annotations
+
+
+def read_identity(
+    origin: Origin, names: Any, schema: Mapping[str, Any], where: str
+) -> tuple[str, ...]:
+    """Return the parameters that stand for the calling user; none where `names` is None.
+
+    Raises:
+        SourceError: it is no list of names of the schema's properties.
+    """
+    if names is None:
+        return ()
+    if not isinstance(names, list):
+        raise origin.error(
+            where,
+            f"it is {describe(names)} where a list of parameter names belongs",
+            hint='write a list, such as ["customer_id"]',
+        )
+    for index, name in enumerate(names):
+        # A name that matches nothing would leave the real parameter to the model.
+        if not isinstance(name, str) or name not in (schema.get("properties") or {}):
+            raise origin.error(
+                at(where, index),
+                f"{describe(name)} names no parameter of this tool",
+                hint="write the name as in the schema's properties",
+            )
+    return tuple(dict.fromkeys(names))

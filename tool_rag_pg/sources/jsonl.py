@@ -5,9 +5,6 @@ It takes the keys that `Tool.as_row` writes, and `parameters` or `inputSchema` f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from .context import Origin, at, describe
 from .envelope import Entry, Group
 from .fields import (
@@ -15,6 +12,7 @@ from .fields import (
     optional_text,
     read_annotations,
     read_entry,
+    read_identity,
     read_name,
     read_schema,
     read_title,
@@ -68,28 +66,7 @@ def read_tool(origin: Origin, entry: Entry) -> Tool:
         output_schema=optional_object(origin, value, output_key, position),
         annotations=annotations,
         is_action=is_action,
-        identity_parameters=_identity(origin, value, schema, position),
+        identity_parameters=read_identity(
+            origin, value.get("identity_parameters"), schema, at(position, "identity_parameters")
+        ),
     )
-
-
-def _identity(
-    origin: Origin, value: Mapping[str, Any], schema: Mapping[str, Any], position: str
-) -> tuple[str, ...]:
-    names, where = value.get("identity_parameters"), at(position, "identity_parameters")
-    if names is None:
-        return ()
-    if not isinstance(names, list):
-        raise origin.error(
-            where,
-            f"it is {describe(names)} where a list of parameter names belongs",
-            hint='write a list, such as ["customer_id"]',
-        )
-    for index, name in enumerate(names):
-        # A name that matches nothing would leave the real parameter to the model.
-        if not isinstance(name, str) or name not in schema.get("properties", {}):
-            raise origin.error(
-                at(where, index),
-                f"{describe(name)} names no parameter of this tool",
-                hint="write the name as in the schema's properties",
-            )
-    return tuple(dict.fromkeys(names))
