@@ -23,6 +23,7 @@ __all__ = [
     "Answer",
     "latency",
     "machine",
+    "percentiles",
     "print_report",
     "print_tables",
     "recall_at",
@@ -79,7 +80,7 @@ def statement_latency(
             (query, list(roles), k),
         ).fetchall()
         times.append((time.perf_counter() - start) * 1000)
-    return _percentiles(times)
+    return percentiles(times)
 
 
 def recall_at(k: int, pairs: Sequence[tuple[Sequence[str], Answer]]) -> float:
@@ -104,10 +105,11 @@ def percent(part: float, whole: Sequence[object]) -> float:
 
 def latency(answers: Sequence[Answer]) -> dict[str, float]:
     """Return the median and the 95th percentile in milliseconds."""
-    return _percentiles([answer.milliseconds for answer in answers])
+    return percentiles([answer.milliseconds for answer in answers])
 
 
-def _percentiles(times: Sequence[float]) -> dict[str, float]:
+def percentiles(times: Sequence[float]) -> dict[str, float]:
+    """Return the median and the 95th percentile of times in milliseconds."""
     times = sorted(times)
     return {
         "p50_ms": round(statistics.median(times), 2),

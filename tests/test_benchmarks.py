@@ -18,6 +18,7 @@ from benchmarks.relevance import (
     tables,
     threshold,
 )
+from benchmarks.visibility import Commit, Reply, judge, watch
 
 
 def test_auroc_is_the_share_of_pairs_in_the_right_order_and_half_of_the_ties(seed: int) -> None:
@@ -68,3 +69,33 @@ def test_the_diagram_and_the_tables_hold_every_set() -> None:
         assert "first" in {*rows[0], *(value for row in rows for value in row.values())}
     assert reports[0]["auroc"] == 1
     assert reports[0]["refused"] == 1
+
+
+def test_an_answer_from_before_a_commit_it_came_after_is_stale() -> None:
+    commits = [Commit(0, 0, True), Commit(10, 11, False), Commit(20, 21, True)]
+
+    def stale(*reply: float, found: bool) -> int:
+        counted = judge(commits, [Reply(*reply, found)])
+        assert counted["answers"] == 1
+        return counted["stale_answers"]
+
+    # Between two commits only one answer is right.
+    assert stale(12, 13, found=True) == 1
+    assert stale(12, 13, found=False) == 0
+    assert stale(1, 2, found=False) == 1
+    assert stale(22, 30, found=False) == 1
+    # While a commit is under way, and where the search spans one, both are.
+    for found in (True, False):
+        assert stale(10.5, 10.7, found=found) == 0
+        assert stale(5, 12, found=found) == 0
+        assert stale(19, 22, found=found) == 0
+    # A search that spans two may see all three states, but not one that came after the first only.
+    assert stale(12, 19, found=True) == 1
+    assert judge(commits, [Reply(12, 13, True)])["answers_between_commits"] == 1
+
+
+def test_no_answer_is_stale_while_access_is_edited(database: str) -> None:
+    report = watch(database, clients=4, edits=20)
+    assert report["commits"] == 20
+    assert report["answers_between_commits"] > 0
+    assert report["stale_answers"] == 0
