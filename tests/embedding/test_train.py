@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tool_rag_pg.embedding import pairs
 from tool_rag_pg.embedding.train import (
     base_words,
     frequent_words,
@@ -80,7 +81,7 @@ def test_faulty_requests_are_left_out(tmp_path: Path) -> None:
 def test_held_out_tools_leave_no_trace_in_the_material(tmp_path: Path) -> None:
     for name in ("sealtools", "stabletoolbench", "metatool"):
         write_set(tmp_path / name, 50)
-    material = read_material(tmp_path, held_out=0.2, left_out=["metatool"], per_tool=9)
+    material = read_material(tmp_path, held_out=0.2, left_out=["metatool"], per_tool=9, pairs=None)
     unseen = {n for n in range(50) if is_held_out(f"tool_{n}", 0.2)}
     assert 0 < len(unseen) < 25
     assert len(material.tools) == 2 * (50 - len(unseen))
@@ -121,6 +122,68 @@ def test_exports_of_several_formats_are_read(tmp_path: Path) -> None:
     assert set(tools) == {"commit", "f", "g", "makeX"}
     assert tools["commit"].full.endswith("git")
     assert tools["makeX"].full == "make X. Make dry size Only try. How large. c"
+
+
+def test_pairs_are_read_from_what_their_command_writes(tmp_path: Path) -> None:
+    wordnet = tmp_path / "wordnet"
+    wordnet.mkdir()
+    (wordnet / "data.verb").write_text(
+        "  1 This software and database is provided\n"
+        "00001 41 v 02 lodge 0 lodge_a_claim 1 001 @ 00002 v 0000"
+        ' | bring to court; "He lodged it"\n',
+        encoding="latin-1",
+    )
+    packages = tmp_path / "Packages"
+    packages.write_text(
+        "Package: docker.io\nSection: admin\nDescription: Linux container runtime\n\n"
+        "Package: x-dbg\nSection: debug\nDescription: debugging symbols for x\n",
+        encoding="utf-8",
+    )
+    service = tmp_path / "botocore" / "s3" / "2006-03-01"
+    service.mkdir(parents=True)
+    (service / "service-2.json").write_text(
+        json.dumps(
+            {
+                "metadata": {"serviceId": "S3"},
+                "operations": {
+                    "DeleteBucket": {
+                        "documentation": "<p>Deletes the bucket. It must be empty. Mind.</p>",
+                        "input": {"shape": "Request"},
+                    }
+                },
+                "shapes": {"Request": {"members": {"B": {"documentation": "Which bucket."}}}},
+            }
+        )
+    )
+    discovery = tmp_path / "discovery"
+    discovery.mkdir()
+    method = {"id": "drive.files.copyTo", "description": "Copies a file. Twice. Thrice."}
+    document = {"resources": {"files": {"methods": {"copy": method}}}}
+    for name in ("drive.v3.json", "drive.v3beta.json"):
+        (discovery / name).write_text(json.dumps(document))
+    out = tmp_path / "pairs.jsonl"
+    names = {
+        "--wordnet": wordnet,
+        "--packages": packages,
+        "--botocore": tmp_path / "botocore",
+        "--discovery": discovery,
+        "--out": out,
+    }
+    assert pairs.main([str(part) for pair in names.items() for part in pair]) == 0
+    assert [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()] == [
+        ["lodge, lodge a claim", "bring to court", "wordnet"],
+        ["He lodged it", "bring to court", "wordnet"],
+        ["lodge", "lodge a claim", "wordnet"],
+        ["docker io", "Linux container runtime", "packages"],
+        ["S3 Delete Bucket", "Deletes the bucket. It must be empty.", "botocore"],
+        ["Which bucket.", "Deletes the bucket.", "botocore"],
+        ["drive files copy To", "Copies a file. Twice.", "discovery"],
+    ]
+    for name in ("sealtools", "stabletoolbench", "metatool"):
+        write_set(tmp_path / name, 2)
+    material = read_material(tmp_path, held_out=0, left_out=[], per_tool=9, pairs=out)
+    assert ("lodge", "lodge a claim") in material.pairs
+    assert len(material.pairs) == 7
 
 
 def test_words_that_the_vocabulary_cuts_up_are_found() -> None:

@@ -11,12 +11,14 @@ correction and g(w) the log weight of each. W starts as the principal axes of th
 as the log of the smooth inverse frequency a / (a + p(w)) (Arora and others, 2017). A piece that
 training never meets keeps the map that all others learnt.
 
-Three losses are added up, each over random batches:
+Four losses are added up, each over random batches:
 
 - *requests*: cross-entropy of a request's tools among the tools of the batch and random ones
   (InfoNCE, van den Oord and others, 2018); other tools of the same request are left out;
 - *fields*: the same between two texts of one tool (name and description, a parameter's
   description and the tool's, ...), in both directions; needs no labels;
+- *pairs*: the same between two texts that mean the same (a word and its gloss, an operation's name
+  and its description, ...), from the file `--pairs` that `tool_rag_pg.embedding.pairs` writes;
 - *teacher*: Kullback-Leibler divergence between the soft-maxed cosines of random texts, the
   teacher's and the model's.
 
@@ -24,6 +26,9 @@ Words that BERT's vocabulary cuts up ("delete" is `del ##ete`) become pieces of 
 enough training texts use them, or when the teacher finds a word of the list `--words` close to
 some training text; what the teacher makes of the whole word is their feature. Splitting stays
 greedy and longest-first, so it stays the tokenizer of `wordpiece`.
+
+The loop runs with several seeds, and the vectors are averaged (Wortsman and others, 2022): all runs
+start from the same axes, so that their vectors are comparable piece by piece.
 
 Needs the extra `train` (torch, sentence-transformers, numpy). One thread gives the same weights
 on each run on one machine; another processor may differ in the last bits.
@@ -40,7 +45,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +55,7 @@ from tool_rag_pg.embedding.wordpiece import split_words, words_to_pieces
 __all__ = ["Settings", "ToolText", "main", "read_exports", "read_labelled", "train"]
 
 MODEL_NAME = "tool-rag-static-{dim}"
-MODEL_VERSION = "1"
+MODEL_VERSION = "2"
 TEACHER = "sentence-transformers/all-MiniLM-L6-v2"
 LABELLED = ("sealtools", "stabletoolbench", "metatool")
 UNLABELLED = ("mcp_exports", "exports")
@@ -67,14 +72,16 @@ class Settings:
         steps: batches.
         requests: labelled requests in a batch.
         fields: pairs of two texts of one tool in a batch.
+        pairs: pairs of the file `--pairs` in a batch.
         distilled: texts in a batch whose cosines are compared with the teacher's.
         negatives: random tools added to those of the batch.
         share: how often each labelled set is drawn.
         per_tool: requests used of one tool in the set `metatool`, which has hundreds.
         request_weight: factor of the loss of requests.
         field_weight: factor of the loss of fields.
+        pair_weight: factor of the loss of pairs.
         teacher_weight: factor of the loss against the teacher.
-        temperature: of all three soft-maxes.
+        temperature: of all soft-maxes.
         dropped: share of the pieces of a text left out at random.
         map_rate: Adam's learning rate of W and v.
         piece_rate: Adam's learning rate of d.
@@ -82,7 +89,8 @@ class Settings:
         frequency: a of the smooth inverse frequency.
         word_texts: training texts that make a cut-up word a piece.
         listed_words: words of the list `--words` added at most.
-        seed: of every random choice.
+        seed: of every random choice in the first run.
+        runs: how many, each with the next seed; their vectors are averaged.
 
     """
 
@@ -90,12 +98,14 @@ class Settings:
     steps: int = 600
     requests: int = 256
     fields: int = 256
+    pairs: int = 512
     distilled: int = 256
     negatives: int = 512
     share: tuple[float, float, float] = (0.4, 0.2, 0.4)
     per_tool: int = 100
     request_weight: float = 1.0
     field_weight: float = 0.5
+    pair_weight: float = 1.0
     teacher_weight: float = 1.0
     temperature: float = 0.05
     dropped: float = 0.1
@@ -106,6 +116,7 @@ class Settings:
     word_texts: int = 2
     listed_words: int = 4000
     seed: int = 0
+    runs: int = 3
 
 
 @dataclass(frozen=True)
@@ -142,10 +153,14 @@ class Request:
 
 @dataclass
 class Material:
-    """All that training reads: tools, requests by set (with positions of tools), plain texts."""
+    """All that training reads: tools, requests by set (with positions of tools), plain texts.
+
+    `pairs` are two texts each that mean the same.
+    """
 
     tools: list[ToolText] = field(default_factory=list)
     requests: dict[str, list[tuple[str, tuple[int, ...]]]] = field(default_factory=dict)
+    pairs: list[tuple[str, str]] = field(default_factory=list)
     texts: dict[str, None] = field(default_factory=dict)
 
 
@@ -333,7 +348,7 @@ def is_held_out(key: str, share: float) -> bool:
 
 
 def read_material(
-    data: Path, *, held_out: float, left_out: Sequence[str], per_tool: int
+    data: Path, *, held_out: float, left_out: Sequence[str], per_tool: int, pairs: Path | None
 ) -> Material:
     """Read all training sets.
 
@@ -342,8 +357,12 @@ def read_material(
         held_out: share of the labelled tools that training must not see, nor their requests.
         left_out: labelled sets that training must not see at all.
         per_tool: requests used of one tool in `metatool`.
+        pairs: what `tool_rag_pg.embedding.pairs` wrote; None for none.
     """
     material = Material()
+    if pairs is not None:
+        with pairs.open(encoding="utf-8") as file:
+            material.pairs = [(left, right) for left, right, _ in map(json.loads, file)]
     for name in LABELLED:
         if name in left_out:
             continue
@@ -605,6 +624,11 @@ def fit(
         for key in sets
     }
     texts = bagged(material.texts)
+    equals = [
+        (left, right)
+        for left, right in ((bags(left), bags(right)) for left, right in material.pairs)
+        if left and right
+    ]
     taught = torch.tensor(text_vectors)
 
     counts = np.ones(len(features))
@@ -670,6 +694,9 @@ def fit(
         pairs = [field_pair() for _ in range(settings.fields)]
         in_left = batch.add(left for left, _, _ in pairs)
         in_right = batch.add(right for _, right, _ in pairs)
+        alike = [rng.choice(equals) for _ in range(settings.pairs if equals else 0)]
+        in_one = batch.add(one for one, _ in alike)
+        in_other = batch.add(thinned(other) for _, other in alike)
         sample = [rng.randrange(len(texts)) for _ in range(settings.distilled)]
         in_texts = batch.add(texts[index] for index in sample)
         z = batch.embed(rows)
@@ -697,6 +724,12 @@ def fit(
         own = torch.arange(len(pairs))
         both = functional.cross_entropy(score, own) + functional.cross_entropy(score.T, own)
         loss = loss + settings.field_weight * 0.5 * both
+
+        if alike:
+            score = z[in_one] @ z[in_other].T / tau
+            own = torch.arange(len(alike))
+            both = functional.cross_entropy(score, own) + functional.cross_entropy(score.T, own)
+            loss = loss + settings.pair_weight * 0.5 * both
 
         mine = z[in_texts] @ z[in_texts].T / tau
         theirs = taught[sample] @ taught[sample].T / tau
@@ -766,6 +799,7 @@ def train(
     settings: Settings | None = None,
     teacher: str = TEACHER,
     words: Path | None = None,
+    pairs: Path | None = None,
     held_out: float = 0.2,
     left_out: Sequence[str] = (),
     cache: Path | None = None,
@@ -779,6 +813,7 @@ def train(
         settings: sizes, rates and the seed; None for those of the shipped weights.
         teacher: name or path of the sentence encoder; it has BERT's uncased vocabulary.
         words: a list of common words, one a line; None for none.
+        pairs: pairs of texts, as `tool_rag_pg.embedding.pairs` writes them; None for none.
         held_out: share of the labelled tools kept away from training and measured afterwards.
         left_out: labelled sets kept away as a whole, and measured afterwards.
         cache: folder for the teacher's vectors.
@@ -792,7 +827,9 @@ def train(
 
     settings = settings or Settings()
     torch.set_num_threads(1)
-    material = read_material(data, held_out=held_out, left_out=left_out, per_tool=settings.per_tool)
+    material = read_material(
+        data, held_out=held_out, left_out=left_out, per_tool=settings.per_tool, pairs=pairs
+    )
     texts = list(material.texts)
     progress(f"{len(material.tools)} tools, {len(texts)} texts")
 
@@ -818,8 +855,13 @@ def train(
     features = _centred(own, width)
     if added:
         features = np.concatenate([features, _centred(guide.features(spelled), width)])
-    matrix = fit(material, bags, features.astype(np.float32), text_vectors, settings, progress)
-    matrix = matrix * (4.0 / np.median(np.linalg.norm(matrix, axis=1)))
+    matrix = np.zeros((len(features), settings.dim), dtype=np.float32)
+    for seed in range(settings.seed, settings.seed + settings.runs):
+        progress(f"seed {seed}")
+        one = replace(settings, seed=seed)
+        run = fit(material, bags, features.astype(np.float32), text_vectors, one, progress)
+        matrix += run * (1 / np.median(np.linalg.norm(run, axis=1)))
+    matrix *= 4.0 / np.median(np.linalg.norm(matrix, axis=1))
 
     scores = {}
     for name in LABELLED:
@@ -845,6 +887,7 @@ def train(
             "tools": len(material.tools),
             "requests": {name: len(rows) for name, rows in material.requests.items()},
             "texts": len(texts),
+            "pairs": len(material.pairs),
             "words added": len(added),
         },
         "scores": scores,
@@ -868,6 +911,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True, help="weights file to write")
     parser.add_argument("--teacher", default=TEACHER, help="sentence encoder: name or folder")
     parser.add_argument("--words", type=Path, help="list of common words, one a line")
+    parser.add_argument("--pairs", type=Path, help="pairs of texts (tool_rag_pg.embedding.pairs)")
     parser.add_argument("--held-out", type=float, default=0.2, help="share of tools held out")
     parser.add_argument(
         "--leave-out", action="append", default=[], choices=LABELLED, help="set not to train on"
@@ -876,17 +920,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--steps", type=int, default=Settings.steps)
     parser.add_argument("--dim", type=int, default=Settings.dim)
     parser.add_argument("--seed", type=int, default=Settings.seed)
+    parser.add_argument("--runs", type=int, default=Settings.runs, help="seeds, averaged")
     options = parser.parse_args(arguments)
 
     def progress(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
-    settings = Settings(steps=options.steps, dim=options.dim, seed=options.seed)
+    settings = Settings(steps=options.steps, dim=options.dim, seed=options.seed, runs=options.runs)
     weights = train(
         options.data,
         settings=settings,
         teacher=options.teacher,
         words=options.words,
+        pairs=options.pairs,
         held_out=options.held_out,
         left_out=options.leave_out,
         cache=options.cache,
@@ -894,9 +940,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     command = ["python -m tool_rag_pg.embedding.train --data DATA --out FILE"]
     command += ["--words WORDS"] if options.words else []
+    command += ["--pairs PAIRS"] if options.pairs else []
     command += [f"--leave-out {name}" for name in options.leave_out]
     command.append(f"--held-out {options.held_out} --steps {options.steps}")
-    command.append(f"--dim {options.dim} --seed {options.seed}")
+    command.append(f"--dim {options.dim} --seed {options.seed} --runs {options.runs}")
     meta = {**weights.meta, "command": " ".join(command)}
     save(
         Weights(
