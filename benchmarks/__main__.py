@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from benchmarks import asking, bfcl, demo_company, large, university, visibility
+from benchmarks import asking, bfcl, demo_company, large, multilingual, university, visibility
 from benchmarks.harness import print_report, print_tables
 from tool_rag_pg.demo import DEMO_FOLDER, UNIVERSITY_FOLDER
 
@@ -16,6 +16,8 @@ def main() -> None:
     print_report(demo_company.measure(DEMO_FOLDER), as_json=False)
     print("\n# The university: python -m benchmarks.university", flush=True)
     print_tables(university.tables(university.measure(UNIVERSITY_FOLDER)), as_json=False)
+    print("\n# Other languages: python -m benchmarks.multilingual", flush=True)
+    print_tables(multilingual.tables(None), as_json=False)
     print("\n# Access edited meanwhile: python -m benchmarks.visibility", flush=True)
     print_report(visibility.measure(32, 300), as_json=False)
     data = os.environ.get("DATA")

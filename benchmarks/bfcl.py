@@ -13,14 +13,17 @@ sentence-transformers as a further arm; the latency of the bare statement is the
 from __future__ import annotations
 
 import argparse
+import importlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks.catalogue import read_jsonl, tools_of
 from benchmarks.harness import (
     Answer,
+    half_of,
     latency,
     percent,
     print_report,
@@ -34,13 +37,40 @@ from tool_rag_pg.embedding import Embedder, SentenceTransformerEmbedder, embed_c
 from tool_rag_pg.retriever import ToolRetriever
 
 CUTS = (1, 5, 10)
+ROLE = "everyone"
+EMBEDDER = "a further arm: sentence-transformers:NAME_OR_FOLDER, or python:MODULE:CLASS of your own"
 Pair = tuple[list[str], Answer]
 
 
-def measure(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A set's requests and their answers.
+
+    Attributes:
+        rows: the requests as the set has them.
+        pairs: for each its expected tools ("SERVER/TOOL") and what the search returned.
+        tools: how many tools there are.
+        tokens: of all of them.
+        timings: seconds that ingestion, and the embedder if any, took.
+        statement: latency of the bare statement, without embedder.
+    """
+
+    rows: list[dict[str, Any]]
+    pairs: list[Pair]
+    tools: int
+    tokens: int
+    timings: dict[str, Any]
+    statement: dict[str, float]
+
+    def pairs_where(self, wanted: Callable[[dict[str, Any]], bool]) -> list[Pair]:
+        """Return the pairs of some requests."""
+        return [pair for row, pair in zip(self.rows, self.pairs, strict=True) if wanted(row)]
+
+
+def ask(
     folder: Path, name: str, *, limit: int | None = None, embedder: Embedder | None = None
-) -> dict[str, Any]:
-    """Ingest a set into a temporary database, ask its requests, and return the figures."""
+) -> Asked:
+    """Ingest a set into a temporary database and ask its requests."""
     server = name.replace("/", "-")
     tools = tools_of(folder)
     rows = [
@@ -52,56 +82,84 @@ def measure(
         retriever = ToolRetriever(connection, embedder=embedder)
         start = time.perf_counter()
         retriever.upsert_tools({"server": server, "tools": tools})
-        seconds = time.perf_counter() - start
-        model = {}
+        timings: dict[str, Any] = {"ingest_seconds": round(time.perf_counter() - start, 2)}
         if embedder is not None:
             start = time.perf_counter()
             embed_catalogue(retriever, embedder)
-            model = {
-                "embedder": embedder.name,
-                "embed_seconds": round(time.perf_counter() - start, 2),
-            }
-        retriever.add_role("everyone")
-        retriever.grant_tools("everyone", "*", "*")
-        search(retriever, "warm up", roles=["everyone"], k=CUTS[-1])
+            timings["embedder"] = embedder.name
+            timings["embed_seconds"] = round(time.perf_counter() - start, 2)
+        retriever.add_role(ROLE)
+        retriever.grant_tools(ROLE, "*", "*")
+        search(retriever, "warm up", roles=[ROLE], k=CUTS[-1])
         pairs: list[Pair] = [
             (
                 [f"{server}/{tool}" for tool in row["expected"]],
-                search(retriever, row["query"], roles=["everyone"], k=CUTS[-1]),
+                search(retriever, row["query"], roles=[ROLE], k=CUTS[-1]),
             )
             for row in rows
         ]
-        statement = statement_latency(
-            connection, [row["query"] for row in rows], roles=["everyone"], k=CUTS[-1]
+        return Asked(
+            rows=rows,
+            pairs=pairs,
+            tools=len(tools),
+            tokens=retriever.count_tools(roles=[ROLE]).tokens,
+            timings=timings,
+            statement=statement_latency(
+                connection, [row["query"] for row in rows], roles=[ROLE], k=CUTS[-1]
+            ),
         )
+
+
+def is_sgd_style(row: dict[str, Any]) -> bool:
+    """Return whether a request is to tools in the style of the SGD corpus."""
+    return bool(row.get("sgd_style"))
+
+
+def is_of_half_b(row: dict[str, Any]) -> bool:
+    """Return whether all tools that a request expects are of the half that nothing is tuned on."""
+    return all(half_of(tool) == "B" for tool in row["expected"])
+
+
+def measure(
+    folder: Path, name: str, *, limit: int | None = None, embedder: Embedder | None = None
+) -> dict[str, Any]:
+    """Ingest a set into a temporary database, ask its requests, and return the figures."""
+    asked = ask(folder, name, limit=limit, embedder=embedder)
+    pairs = asked.pairs
     report: dict[str, Any] = {
         "set": name,
-        "tools": len(tools),
-        "requests": len(rows),
-        "ingest_seconds": round(seconds, 2),
-        **model,
+        "tools": asked.tools,
+        "requests": len(pairs),
+        **asked.timings,
         "complete_recall": _cuts(pairs),
         "recall_per_tool": {f"@{k}": recall_per_tool(k, pairs) for k in CUTS},
-        "statement_latency": statement,
+        "statement_latency": asked.statement,
         "retriever_latency": latency([answer for _, answer in pairs]),
         "empty_answers": percent(sum(not answer.hits for _, answer in pairs), pairs),
     }
-    if any("sgd_style" in row for row in rows):
-        for label, wanted in (("sgd_style", True), ("not_sgd_style", False)):
-            half = [
-                pair
-                for row, pair in zip(rows, pairs, strict=True)
-                if bool(row.get("sgd_style")) is wanted
-            ]
-            report[label] = {"requests": len(half), **_cuts(half)}
+    if any("sgd_style" in row for row in asked.rows):
+        for label, part in (
+            ("sgd_style", asked.pairs_where(is_sgd_style)),
+            ("not_sgd_style", asked.pairs_where(lambda row: not is_sgd_style(row))),
+            ("half_b", asked.pairs_where(is_of_half_b)),
+        ):
+            report[label] = {"requests": len(part), **_cuts(part)}
     return report
 
 
-def _embedder(text: str) -> Embedder:
+def embedder_of(text: str) -> Embedder:
+    """Return the embedder that `--embedder` names."""
     provider, _, model = text.partition(":")
+    if provider == "python" and ":" in model:
+        module, _, name = model.partition(":")
+        made: Embedder = getattr(importlib.import_module(module), name)()
+        return made
     if provider != "sentence-transformers" or not model:
-        raise argparse.ArgumentTypeError("write it as sentence-transformers:NAME_OR_FOLDER")
-    return SentenceTransformerEmbedder(model)
+        raise argparse.ArgumentTypeError(EMBEDDER)
+    # A folder's place is nobody's business who reads the figures.
+    return SentenceTransformerEmbedder(
+        model, name=Path(model).name if Path(model).is_dir() else None
+    )
 
 
 def _cuts(pairs: Sequence[Pair]) -> dict[str, float]:
@@ -114,9 +172,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder that holds the sets")
     parser.add_argument("--set", default="bfcl", help="which of them (default: bfcl)")
     parser.add_argument("--limit", type=int, help="only the first so many requests")
-    parser.add_argument(
-        "--embedder", type=_embedder, help="a further arm: sentence-transformers:NAME_OR_FOLDER"
-    )
+    parser.add_argument("--embedder", type=embedder_of, help=EMBEDDER)
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     arguments = parser.parse_args()
     report = measure(

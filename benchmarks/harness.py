@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import psycopg
 
@@ -21,6 +22,7 @@ from tool_rag_pg.retriever import ToolRetriever
 
 __all__ = [
     "Answer",
+    "half_of",
     "latency",
     "machine",
     "percentiles",
@@ -59,6 +61,15 @@ def temporary_database(name: str) -> Iterator[psycopg.Connection[Any]]:
             yield connection
     finally:
         server.drop_database(name)
+
+
+def half_of(tool: str) -> Literal["A", "B"]:
+    """Return the half of a set in which a tool of this name is.
+
+    BFCL's tools are split by it: half A may be looked at to choose parameters, half B may not, so
+    that requests whose expected tools are all of half B say what a change is worth.
+    """
+    return "A" if hashlib.sha256(tool.encode()).digest()[0] % 2 == 0 else "B"
 
 
 def search(retriever: ToolRetriever, query: str, *, roles: Sequence[str], k: int) -> Answer:
@@ -163,7 +174,7 @@ def print_tables(
         print(f"\n{mark}{table}", end="", flush=True)
         if into is not None:
             text = into.read_text(encoding="utf-8")
-            before, _, after = text.partition(mark)
-            if not after:
+            before, found, after = text.partition(mark)
+            if not found:
                 raise ValueError(f"{into} has no line {mark.strip()}")
             into.write_text(before + mark + table + re.sub(r"\A(?:\|.*\n)*", "", after), "utf-8")

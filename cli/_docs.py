@@ -38,6 +38,8 @@ def commands(
     """Yield every command and group with its path, in the order of the help."""
     command: Any = typer.main.get_command(app) if group is None else group
     yield path, command
+    for name, nested in getattr(command, "nested", {}).items():
+        yield (*path, name), nested
     if hasattr(command, "list_commands"):
         with command.make_context("tool-rag", [], resilient_parsing=True) as ctx:
             for name in command.list_commands(ctx):

@@ -18,6 +18,7 @@ __all__ = [
     "read_until",
     "split_name",
     "split_pattern",
+    "unknown_role",
 ]
 
 _DURATION = re.compile(r"(\d{1,6})([mhdw])")
@@ -111,6 +112,14 @@ def read_text(text: str) -> str:
     if text != "-":
         return text
     return sys.stdin.buffer.read().decode("utf-8", "replace").strip()
+
+
+def unknown_role(name: str, otherwise: str) -> str:
+    """Return what to do about a role that does not exist: that, or what its name gives away."""
+    several = [part.strip() for part in name.split(",") if part.strip()]
+    if "," in name and several:
+        return f"Repeat the option for several roles: {' '.join(f'--role {x}' for x in several)}"
+    return otherwise
 
 
 def join(names: Sequence[str]) -> str:

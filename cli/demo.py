@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tool_rag_pg.cli._context import connect, settings_of
-from tool_rag_pg.cli._names import join
+from tool_rag_pg.cli._names import join, unknown_role
 from tool_rag_pg.cli._output import note, progress
 from tool_rag_pg.cli._shortlist import draw_shortlist
 from tool_rag_pg.errors import InvalidArgument
@@ -72,7 +72,8 @@ def demo(
     names = [line.name for line in folder.access.roles]
     if unknown := sorted(set(role or ()) - set(names)):
         raise InvalidArgument(
-            f"the role {unknown[0]!r} is not one of the demo's", hint=f"they are {join(names)}"
+            f"the role {unknown[0]!r} is not one of the demo's",
+            hint=unknown_role(unknown[0], f"they are {join(names)}"),
         )
     with _loaded(ctx, folder, reset=reset) as connection:
         tour = _Tour(connection, folder, _console(), k)

@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tool_rag_pg.cli._context import connect, settings_of
+from tool_rag_pg.cli._eval_fetch import EvalCommand
+from tool_rag_pg.cli._names import unknown_role
 from tool_rag_pg.cli._output import note, print_error, print_json, print_table
+from tool_rag_pg.cli._signals import unwinding
 from tool_rag_pg.errors import CasesError, InvalidArgument, SourceError, ToolRagError
 
 if TYPE_CHECKING:
@@ -25,11 +28,14 @@ __all__ = ["app"]
 app = typer.Typer()
 
 _SHOWN = 5
+_BAR = 24
 
 
 @app.command(
     "eval",
-    help="Ask labelled requests, and report quality, leaks, cost and why tools are missing.",
+    cls=EvalCommand,
+    help="Ask labelled requests, and report quality, leaks, cost and why tools are missing; `eval"
+    " fetch` gets a public set.",
     epilog="Example: tool-rag eval cases.jsonl --output result.json --html report.html",
 )
 def evaluate(
@@ -86,14 +92,15 @@ def evaluate(
             "--set",
             metavar="NAME",
             help="Evaluate a set in a temporary database instead of your catalogue: demo,"
-            " university, university-originals, or one in --path.",
+            " university, university-originals, one that `eval fetch` got, or one in --path.",
         ),
     ] = None,
     path: Annotated[
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="The set: catalog.jsonl and requests.jsonl, or like the demo's.",
+            help="The set: catalog.jsonl and requests.jsonl, or like the demo's; default: where"
+            " `eval fetch` puts sets.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
@@ -108,7 +115,7 @@ def evaluate(
     if path is not None and set_ is None:
         raise InvalidArgument("--path goes with --set", hint="--set bfcl --path folder/of/bfcl")
     if set_ is not None and path is None:
-        path = _shipped(set_)
+        path = _known_set(set_)
     if file is None and set_ is None:
         raise InvalidArgument(
             "the file of cases is missing",
@@ -131,7 +138,7 @@ def evaluate(
         "allow_leakage": allow_leakage,
         "set": set_,
     }
-    with _catalogue(ctx, set_, path) as (connection, roles, default):
+    with unwinding(), _catalogue(ctx, set_, path) as (connection, roles, default):
         document = _run(
             connection,
             file or str(default),
@@ -188,16 +195,21 @@ def _catalogue(
         yield connection, roles, folder / sets.REQUESTS
 
 
-def _shipped(name: str) -> Path:
-    """Return the folder of a set that ships with the package."""
-    from tool_rag_pg.evaluation import sets
+def _known_set(name: str) -> Path:
+    """Return the folder of a set that ships with the package or was fetched."""
+    from tool_rag_pg.evaluation import fetch, sets
 
-    if name not in sets.SHIPPED:
-        raise InvalidArgument(
-            f"--path is missing: only the sets {', '.join(sets.SHIPPED)} ship with this package",
-            hint=f"--set {name} --path folder/of/{name}",
-        )
-    return sets.SHIPPED[name]
+    if name in sets.SHIPPED:
+        return sets.SHIPPED[name]
+    if name == fetch.BFCL and (sets.sets_home() / name).is_dir():
+        return sets.sets_home() / name
+    hint = f"--set {name} --path folder/of/{name}"
+    if name == fetch.BFCL:
+        hint = f"get it: tool-rag eval fetch {name}; or name where it is: {hint}"
+    raise InvalidArgument(
+        f"--path is missing: only the sets {', '.join(sets.SHIPPED)} ship with this package",
+        hint=hint,
+    )
 
 
 def _run(
@@ -264,7 +276,8 @@ def _read(
 
     if unknown := retriever.unknown_roles(roles):
         raise InvalidArgument(
-            f"the role {unknown[0]!r} does not exist", hint="see tool-rag roles list"
+            f"the role {unknown[0]!r} does not exist",
+            hint=unknown_role(unknown[0], "see tool-rag roles list"),
         )
     try:
         found = read_cases(
@@ -359,14 +372,16 @@ def _told_how_to_go_on(output: Path | None) -> Iterator[None]:
 
 @contextmanager
 def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Yield what counts on one line of a terminal's stderr, and wipes it in the end."""
+    """Yield what draws a bar on one line of a terminal's stderr, and wipes it in the end."""
     last = 0.0
 
     def show(done: int, of: int) -> None:
         nonlocal last
         if sys.stderr.isatty() and time.monotonic() - last > 0.2:
             last = time.monotonic()
-            print(f"\r\x1b[K{done:,} of {of:,} {what}", end="", file=sys.stderr, flush=True)
+            full = _BAR * done // max(of, 1)
+            bar = "█" * full + "░" * (_BAR - full)
+            print(f"\r\x1b[K{bar} {done:,} of {of:,} {what}", end="", file=sys.stderr, flush=True)
 
     try:
         yield show

@@ -19,7 +19,7 @@ from tool_rag_pg.cli._embedder import (
     find_model,
     open_embedder,
 )
-from tool_rag_pg.cli._names import join, read_text, split_name
+from tool_rag_pg.cli._names import join, read_text, split_name, unknown_role
 from tool_rag_pg.cli._output import note, print_json, print_json_lines, print_table
 from tool_rag_pg.cli._shortlist import print_shortlist
 from tool_rag_pg.errors import InvalidArgument
@@ -156,7 +156,8 @@ def search(
     elif hits:
         print_shortlist(hits, explain=explain)
     for name in unknown:
-        note(f"The role {name!r} does not exist. Create it: tool-rag roles add {name}")
+        advice = unknown_role(name, f"Create it: tool-rag roles add {name}")
+        note(f"The role {name!r} does not exist. {advice}")
     if unmatched:
         note(
             f"In no tool: {', '.join(unmatched)}. Synonyms can say what is meant: tool-rag synonyms"

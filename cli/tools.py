@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tool_rag_pg.cli._context import connect
-from tool_rag_pg.cli._names import fits, join, split_name
+from tool_rag_pg.cli._names import fits, join, split_name, unknown_role
 from tool_rag_pg.cli._output import note, print_json, print_json_lines, print_table
 from tool_rag_pg.errors import InvalidArgument
 
@@ -72,7 +72,8 @@ def list_(
             ],
         )
     for name in unknown:
-        note(f"The role {name!r} does not exist. Create it: tool-rag roles add {name}")
+        advice = unknown_role(name, f"Create it: tool-rag roles add {name}")
+        note(f"The role {name!r} does not exist. {advice}")
     note(_count(found, role or [], server, anything=bool(listed)))
 
 
@@ -197,7 +198,8 @@ def resolve(
             ],
         )
     for each in unknown:
-        note(f"The role {each!r} does not exist. Create it: tool-rag roles add {each}")
+        advice = unknown_role(each, f"Create it: tool-rag roles add {each}")
+        note(f"The role {each!r} does not exist. {advice}")
     if not found:
         who = join(role) if role else "a caller without a role"
         note(f"No tool that {who} may use is called anything like {name!r}.")

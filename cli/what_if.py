@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from tool_rag_pg.cli._context import connect
-from tool_rag_pg.cli._names import join, split_name, split_pattern
+from tool_rag_pg.cli._names import join, split_name, split_pattern, unknown_role
 from tool_rag_pg.cli._output import note, print_json, print_table
 from tool_rag_pg.cli._wording import JsonOption, ToolArgument
 from tool_rag_pg.errors import InvalidArgument
@@ -171,17 +171,13 @@ def try_description(
     as_json: JsonOption = False,
 ) -> None:
     """Try a description."""
-    from tool_rag_pg.evaluation.what_if import describe_anew
-
     server, name = split_name(tool)
-    _try(
-        ctx,
-        lambda retriever: describe_anew(retriever, server, name, description),
-        query=query,
-        roles=role,
-        k=k,
-        as_json=as_json,
-    )
+
+    def describe(retriever: ToolRetriever) -> None:
+        if not retriever.set_description(server, name, description):
+            raise InvalidArgument(f"{tool} has this description already", hint="try another one")
+
+    _try(ctx, describe, query=query, roles=role, k=k, as_json=as_json)
 
 
 def _try(
@@ -195,12 +191,14 @@ def _try(
 ) -> None:
     """Try an edit and print both shortlists as one."""
     from tool_rag_pg.evaluation.what_if import try_edit
+    from tool_rag_pg.retriever import ToolRetriever
 
     def search(retriever: ToolRetriever) -> list[ToolHit]:
         return retriever.search_tools(query, roles=roles, k=k)
 
     with connect(ctx) as connection:
         moves = try_edit(connection, edit, search)
+        unknown = ToolRetriever(connection).unknown_roles(roles)
     if as_json:
         print_json([asdict(move) for move in moves])
     elif moves:
@@ -218,6 +216,9 @@ def _try(
                 for move in moves
             ],
         )
+    for name in unknown:
+        advice = unknown_role(name, f"Create it: tool-rag roles add {name}")
+        note(f"The role {name!r} does not exist. {advice}")
     counts = Counter(move.change for move in moves)
     said = [f"{counts[change]} {change}" for change in ("gained", "lost", "moved", "same")]
     note(f"For {join(roles)}: {', '.join(said)}. Nothing was kept.")

@@ -1,11 +1,20 @@
 from __future__ import annotations
 
+import argparse
+import dataclasses
+import json
 import random
+import re
 from itertools import product
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from benchmarks.bfcl import embedder_of, is_of_half_b
+from benchmarks.evaluation import Asked, recall_rows, saving_row
+from benchmarks.harness import Answer, half_of, print_tables
+from benchmarks.multilingual import LANGUAGES, REQUESTS, TRANSLATIONS, by_lot, chosen, texts_of
 from benchmarks.relevance import (
     auroc,
     bins,
@@ -19,6 +28,10 @@ from benchmarks.relevance import (
     threshold,
 )
 from benchmarks.visibility import Commit, Reply, judge, watch
+from tool_rag_pg.demo import DEMO_FOLDER, read_folder
+from tool_rag_pg.models import ToolHit
+
+HALF_A, HALF_B = "todo", "get_weather"
 
 
 def test_auroc_is_the_share_of_pairs_in_the_right_order_and_half_of_the_ties(seed: int) -> None:
@@ -99,3 +112,126 @@ def test_no_answer_is_stale_while_access_is_edited(database: str) -> None:
     assert report["commits"] == 20
     assert report["answers_between_commits"] > 0
     assert report["stale_answers"] == 0
+
+
+def test_the_halves_of_a_set_are_fixed() -> None:
+    # SHA-256 of these begins with 60, e3, 09 and 7e.
+    names = [HALF_A, HALF_B, "sum", "add"]
+    assert [half_of(name) for name in names] == ["A", "B", "B", "A"]
+    assert is_of_half_b({"expected": [HALF_B]})
+    assert not is_of_half_b({"expected": [HALF_B, HALF_A]})
+    names = [f"tool_{number}" for number in range(1000)]
+    assert 400 < sum(half_of(name) == "B" for name in names) < 600
+
+
+def asked(*rows: tuple[list[str], list[str], bool]) -> Asked:
+    return Asked(
+        rows=[{"expected": wanted, "sgd_style": sgd} for wanted, _, sgd in rows],
+        pairs=[
+            (
+                [f"bfcl/{tool}" for tool in wanted],
+                Answer(hits=tuple(hit("bfcl", tool) for tool in found), milliseconds=1.0),
+            )
+            for wanted, found, _ in rows
+        ],
+        tools=4,
+        tokens=400,
+        timings={},
+        statement={},
+    )
+
+
+def hit(server: str, name: str) -> ToolHit:
+    values = {field.name: None for field in dataclasses.fields(ToolHit)}
+    return ToolHit(**{**values, "server": server, "name": name, "tokens": 10})  # type: ignore[arg-type]
+
+
+def test_the_figures_of_a_set() -> None:
+    made = asked(
+        ([HALF_A], [HALF_A, "x"], True),
+        ([HALF_B], ["x", HALF_B], False),
+        ([HALF_A, HALF_B], [HALF_A], False),
+        ([HALF_A], [], False),
+    )
+    rows = {row["requests"]: row for row in recall_rows("bfcl", "built-in", made)}
+    figures_at = {
+        label: (row["how many"], row["@1"].split()[0], row["@5"].split()[0])
+        for label, row in rows.items()
+    }
+    assert figures_at == {
+        "all": (4, "25.0", "50.0"),
+        "tools in SGD's style": (1, "100.0", "100.0"),
+        "other tools": (3, "0.0", "33.3"),
+        "all tools of half B": (1, "0.0", "100.0"),
+        # Of A two of three requests found it, of B one of two, none of them first.
+        "recall, each tool counting the same": (4, "33.3", "58.3"),
+    }
+    assert rows["all"]["@5"] == "50.0 (0.0 to 100.0)"
+    assert list(recall_rows("clinc150", "built-in", made)[0].values())[2] == "all"
+    saved = saving_row("bfcl", "built-in", made)
+    assert (saved["tokens of all tools"], saved["saved"]) == (400, "96.9%")
+
+
+def test_translations_are_of_the_requests_that_the_rule_chooses() -> None:
+    folder = read_folder(DEMO_FOLDER)
+    requests = chosen(list(folder.requests))
+    rows = [json.loads(line) for line in TRANSLATIONS.read_text(encoding="utf-8").splitlines()]
+    assert [row["id"] for row in rows] == [request.id for request in requests]
+    assert len(rows) == REQUESTS
+    texts = texts_of(requests)
+    assert list(texts) == list(LANGUAGES)
+    # No two are the same text; numbers and names of things survive a translation.
+    assert len({text for each in texts.values() for text in each}) == len(LANGUAGES) * REQUESTS
+    for number, english in enumerate(texts["en"]):
+        for code in re.findall(r"[A-Z]{2,}-\d+|pay_\d+|\b\d{3,}\b", english):
+            assert all(code in each[number] for each in texts.values()), code
+    scripts = {"ja": r"[\u3040-\u30ff]", "zh": r"[\u4e00-\u9fff]", "hi": r"[\u0900-\u097f]"}
+    for language, letters in scripts.items():
+        assert all(re.search(letters, text) for text in texts[language])
+
+
+def test_shortlists_by_lot() -> None:
+    folder = read_folder(DEMO_FOLDER)
+    one = next(request for request in folder.requests if len(request.expected) == 1)
+    two = next(request for request in folder.requests if len(request.expected) == 2)
+    permitted = {one.role: 20, two.role: 20}
+    assert by_lot([one], permitted, 5) == "25.0"
+    assert by_lot([two], permitted, 5) == format(100 * 5 / 20 * 4 / 19, ".1f")
+
+
+def test_tables_take_their_places_in_a_page(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("before\n\n<!-- one -->\n| old |\n| --- |\n\nbetween\n\n<!-- two -->\n")
+    given = [("one", [{"a": 1, "b": None}]), ("two", [{"c": "x"}])]
+    for _ in range(2):
+        print_tables(given, as_json=False, into=page)
+        assert page.read_text() == (
+            "before\n\n<!-- one -->\n| a | b |\n| --- | --- |\n| 1 |  |\n\nbetween\n\n"
+            "<!-- two -->\n| c |\n| --- |\n| x |\n"
+        )
+    with pytest.raises(ValueError, match="has no line <!-- three -->"):
+        print_tables([("three", [{"a": 1}])], as_json=False, into=page)
+
+
+def test_the_embedder_of_a_benchmark() -> None:
+    assert embedder_of(f"python:{__name__}:Toy").name == "toy"
+    for wrong in ("all-MiniLM-L6-v2", "sentence-transformers:", "python:benchmarks"):
+        with pytest.raises(argparse.ArgumentTypeError, match="NAME_OR_FOLDER"):
+            embedder_of(wrong)
+
+
+class Toy:
+    name, dimensions, query_prompt, document_prompt = "toy", 1, "", ""
+
+
+@pytest.mark.parametrize(
+    ("page", "marks"),
+    [
+        ("evaluation.md", ["used-for", "recall", "saving"]),
+        ("embedders.md", ["languages"]),
+    ],
+)
+def test_pages_have_the_tables_of_their_commands(page: str, marks: list[str]) -> None:
+    text = (Path(__file__).parents[1] / "docs" / page).read_text(encoding="utf-8")
+    for mark in marks:
+        assert re.search(rf"<!-- {mark} -->\n\|.*\n\| ---", text), mark

@@ -5,6 +5,7 @@ import dataclasses
 import inspect
 import re
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import psycopg
@@ -504,6 +505,66 @@ def test_times_need_a_zone_and_lists_are_no_texts(retriever: ToolRetriever) -> N
     assert raised.value.hint == "pass roles=['developer']"
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("search_tools", {"query": 5}, "query is of type int instead of a text"),
+        ("search_tools", {"query": None}, "query is None instead of a text"),
+        ("search_tools", {"roles": [1]}, r"roles\[0\] is of type int instead of a text"),
+        ("search_tools", {"roles": 7}, "roles is of type int instead of a list or None"),
+        ("search_tools", {"roles": {"a": 1}}, "roles is of type dict instead of a list or None"),
+        ("search_tools", {"roles": ("a", None)}, r"roles\[1\] is None instead"),
+        ("search_tools", {"k": "8"}, "k is of type str instead of a whole number"),
+        ("search_tools", {"k": 8.0}, "k is of type float instead of a whole number"),
+        ("search_tools", {"k": True}, "k is of type bool instead of a whole number"),
+        ("search_tools", {"min_relevance": "0.5"}, "min_relevance is of type str instead of a num"),
+        ("search_tools", {"embedding": "abc"}, "something other than numbers"),
+        ("search_tools", {"embedding": [1, None]}, "something other than numbers"),
+        ("search_tools", {"options": ["split"]}, "options is of type list instead of a mapping"),
+        ("search_tools", {"options": {"split": {1, 2}}}, "options can't be written as JSON"),
+        ("search_tools", {"context": [b"x"]}, r"context\[0\] is of type bytes"),
+        ("search_tools", {"conversation": 12}, "conversation is of type int instead of a text"),
+        ("search_tools_batch", {"queries": ["x"], "limits": ["8"]}, "limits is of type str"),
+        ("search_tools_batch", {"queries": ["x", 1]}, r"queries\[1\] is of type int"),
+        ("add_role", {"name": 5}, "name is of type int instead of a text"),
+        ("grant_tools", {"role": "r", "server_pattern": 1}, "server_pattern is of type int"),
+        ("grant_tools", {"role": "r", "server_pattern": "*", "valid_until": "soon"}, "a datetime"),
+        ("upsert_tools", {"payload": 5}, "payload is of type int instead of a mapping or a list"),
+        ("upsert_tools", {"payload": [{"server": {1}}]}, "payload can't be written as JSON"),
+        ("record_use", {"conversation": "c", "turn": "1", "server": "s", "tool": "t"}, "turn is"),
+        ("set_description", {"server": "s", "tool": "t", "description": None}, "is None instead"),
+        ("texts_to_embed", {"model": "m", "max_rows": None}, "max_rows is None instead"),
+        ("embed", {"text": ["x"]}, "text is of type list instead of a text"),
+    ],
+)
+def test_arguments_of_the_wrong_type_are_told(
+    retriever: ToolRetriever, name: str, arguments: dict[str, Any], said: str
+) -> None:
+    if name == "search_tools":
+        arguments = {"query": QUERY, **arguments}
+    with pytest.raises(InvalidArgument, match=said) as raised:
+        getattr(retriever, name)(**arguments)
+    assert raised.value.hint
+    # Nothing was sent: the transaction goes on.
+    assert retriever.search_tools(QUERY, roles=["developer"])
+
+
+def test_other_types_that_mean_the_same_are_taken(retriever: ToolRetriever) -> None:
+    class Text(str):
+        __slots__ = ()
+
+    plain = retriever.search_tools(QUERY, roles=["developer"], k=2, min_relevance=0.1)
+    for roles in ({"developer"}, ("developer",), iter(["developer"]), {"developer": 1}.keys()):
+        assert (
+            retriever.search_tools(
+                Text(QUERY), roles=roles, k=2, min_relevance=Decimal("0.1"), options={}
+            )
+            == plain
+        )
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        retriever.search_tools(QUERY, rolls=["developer"])  # type: ignore[call-arg]
+
+
 def test_embeddings_have_length_one(retriever: ToolRetriever) -> None:
     vector = retriever.embed("refund a payment")
     assert vector is not None
@@ -615,6 +676,8 @@ def test_the_asynchronous_retriever(database: str) -> None:
             names = ("github", "list_issues")
             (resolved,) = await retriever.resolve_tool("listIsues", roles=["developer"])
             assert (resolved.outcome, resolved.name) == ("corrected", "list_issues")
+            assert await retriever.set_description(*names, "Bugs, one by one.")
+            assert not await retriever.set_description(*names, "Bugs, one by one.")
             assert await retriever.add_synonym("tickets", *names)
             assert await retriever.add_example(*names, "what is broken")
             assert await retriever.add_dependency(*names, "github", "delete_repo", "x")

@@ -109,7 +109,7 @@ def read_synonyms(path: str) -> tuple[SynonymLine, ...]:
     Raises:
         SourceError: with the key of the first entry that is none.
     """
-    document = _read_json(path)
+    document = _read_json(path, empty={})
     if not isinstance(document, dict):
         raise SourceError("it is no JSON object", path=path, hint=_SYNONYM_HINT)
     lines: list[SynonymLine] = []
@@ -165,7 +165,7 @@ def read_dependencies(path: str) -> tuple[DependencyLine, ...]:
     Raises:
         SourceError: with the place of the first that is none.
     """
-    document = _read_json(path)
+    document = _read_json(path, empty=[])
     if not isinstance(document, list):
         raise SourceError("it is no JSON list", path=path, hint=_DEPENDENCY_HINT)
     lines = []
@@ -410,7 +410,9 @@ def _text(at: _Line, value: Mapping[str, Any], key: str, hint: str) -> str:
     return text
 
 
-def _read_json(path: str) -> Any:
+def _read_json(path: str, *, empty: Any) -> Any:
+    """Return the document of a file; that of an empty one is given, as one of lines has no line."""
+
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
@@ -422,8 +424,11 @@ def _read_json(path: str) -> Any:
             )
         return found
 
+    text = read_file(path)
+    if not text.strip():
+        return empty
     try:
-        return json.loads(read_file(path), object_pairs_hook=unique)
+        return json.loads(text, object_pairs_hook=unique)
     except json.JSONDecodeError as error:
         raise SourceError(
             f"it is not valid JSON: {error.msg}",

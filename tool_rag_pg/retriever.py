@@ -33,6 +33,7 @@ from psycopg.types.datetime import TimestamptzLoader
 
 from . import _database, _statements
 from ._statements import Call
+from ._statements._check import checked
 from ._statements.search import query_to_embed, with_embedding
 from .errors import DatabaseUnavailable, InvalidArgument
 from .models import ToolHit
@@ -63,9 +64,10 @@ class _OpenEndLoader(TimestamptzLoader):
 
 def _method(build: Callable[P, Call[T]]) -> Callable[Concatenate[ToolRetriever, P], T]:
     """Return the method that runs the statement which `build` makes of its arguments."""
+    make = checked(build)
 
     def method(self: ToolRetriever, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self._run(build(*args, **kwargs))
+        return self._run(make(*args, **kwargs))
 
     return _present(method, build)
 
@@ -74,9 +76,10 @@ def _async_method(
     build: Callable[P, Call[T]],
 ) -> Callable[Concatenate[AsyncToolRetriever, P], Coroutine[Any, Any, T]]:
     """Return the coroutine method that runs the statement which `build` makes."""
+    make = checked(build)
 
     async def method(self: AsyncToolRetriever, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._run(build(*args, **kwargs))
+        return await self._run(make(*args, **kwargs))
 
     return _present(method, build)
 
@@ -85,9 +88,10 @@ def _search(
     build: Callable[P, Call[list[ToolHit]]],
 ) -> Callable[Concatenate[ToolRetriever, P], list[ToolHit]]:
     """Return the method that searches, with the vector that the retriever's embedder computes."""
+    make = checked(build)
 
     def method(self: ToolRetriever, /, *args: P.args, **kwargs: P.kwargs) -> list[ToolHit]:
-        call = build(*args, **kwargs)
+        call = make(*args, **kwargs)
         if self._embedder is not None and (query := query_to_embed(call)) is not None:
             call = with_embedding(call, self._embedder.name, self._embedder.embed_query(query))
         return self._run(call)
@@ -99,11 +103,12 @@ def _async_search(
     build: Callable[P, Call[list[ToolHit]]],
 ) -> Callable[Concatenate[AsyncToolRetriever, P], Coroutine[Any, Any, list[ToolHit]]]:
     """Return the coroutine method that searches, its request embedded in a thread."""
+    make = checked(build)
 
     async def method(
         self: AsyncToolRetriever, /, *args: P.args, **kwargs: P.kwargs
     ) -> list[ToolHit]:
-        call = build(*args, **kwargs)
+        call = make(*args, **kwargs)
         if self._embedder is not None and (query := query_to_embed(call)) is not None:
             embedding = await asyncio.to_thread(self._embedder.embed_query, query)
             call = with_embedding(call, self._embedder.name, embedding)
@@ -195,6 +200,7 @@ class ToolRetriever:
     permitted_tools = _method(_statements.permitted_tools)
     resolve_tool = _method(_statements.resolve_tool)
     upsert_tools = _method(_statements.upsert_tools)
+    set_description = _method(_statements.set_description)
     remove_server = _method(_statements.remove_server)
     add_role = _method(_statements.add_role)
     remove_role = _method(_statements.remove_role)
@@ -308,6 +314,7 @@ class AsyncToolRetriever:
     permitted_tools = _async_method(_statements.permitted_tools)
     resolve_tool = _async_method(_statements.resolve_tool)
     upsert_tools = _async_method(_statements.upsert_tools)
+    set_description = _async_method(_statements.set_description)
     remove_server = _async_method(_statements.remove_server)
     add_role = _async_method(_statements.add_role)
     remove_role = _async_method(_statements.remove_role)

@@ -51,12 +51,6 @@ begin
                 hint = 'Take another name, or drop it first: '
                     'select tool_rag.drop_embedding_model(''name'').';
         end if;
-        -- A prompt that differs makes other vectors: those there are must be computed anew.
-        if v_model.document_prompt <> coalesce(add_embedding_model.document_prompt, '') then
-            update tool_rag.tool_vector v
-            set source_hash = null
-            where v.model_id = v_model.model_id and v.source_hash is not null;
-        end if;
         update tool_rag.embedding_model m
         set query_prompt = coalesce(add_embedding_model.query_prompt, ''),
             document_prompt = coalesce(add_embedding_model.document_prompt, '')
@@ -161,7 +155,7 @@ create or replace function tool_rag._texts_to_embed(p_model_id int) returns tabl
 language sql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-    select s.tool_id, s.kind, s.source_id, s.source_hash
+    select s.tool_id, s.kind, s.source_id, h.source_hash
     from (
         select t.tool_id, 'definition' as kind, 0 as source_id, t.content_hash as source_hash
         from tool_rag.tool t
@@ -173,13 +167,21 @@ as $$
         select e.tool_id, 'example', e.example_id, sha256(convert_to(e.request, 'UTF8'))
         from tool_rag.example e
     ) s
+    join tool_rag.embedding_model m on m.model_id = p_model_id
+    cross join lateral (
+        -- With another prompt before them the same words have another vector.
+        select case m.document_prompt
+            when '' then s.source_hash
+            else sha256(s.source_hash || convert_to(m.document_prompt, 'UTF8'))
+        end as source_hash
+    ) h
     left join tool_rag.tool_vector v
-        on v.model_id = p_model_id and v.tool_id = s.tool_id and v.kind = s.kind
+        on v.model_id = m.model_id and v.tool_id = s.tool_id and v.kind = s.kind
             and v.source_id = s.source_id
-    where v.source_hash is distinct from s.source_hash
+    where v.source_hash is distinct from h.source_hash
 $$;
 comment on function tool_rag._texts_to_embed(int) is
-'Texts of which a model has no vector, or one of an earlier wording.';
+'Texts of which a model has no vector, or one of an earlier wording or document prompt.';
 
 create or replace function tool_rag.texts_to_embed(model text, max_rows int default 256)
 returns table (tool_id int, kind text, source_id int, source_hash bytea, content text)

@@ -281,6 +281,29 @@ comment on function tool_rag.upsert_tools(jsonb) is
 '"identity_parameters", "synonyms"}]}, or an array of these. All or nothing; unchanged tools are '
 'not touched. What a tool says nothing of (is_action, identity_parameters, synonyms) stays.';
 
+create or replace function tool_rag.set_description(server text, tool text, description text)
+returns boolean
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_tool_id constant int := tool_rag._find_tool(set_description.server, set_description.tool);
+begin
+    if set_description.description is null then
+        raise exception 'description is null' using
+            errcode = 'invalid_parameter_value',
+            hint = 'Write what the tool does, or '''' for nothing.';
+    end if;
+    update tool_rag.tool t
+    set description = set_description.description
+    where t.tool_id = v_tool_id and t.description <> set_description.description;
+    return found;
+end
+$$;
+comment on function tool_rag.set_description(text, text, text) is
+'Gives one tool another description; true where it is another one. The next upsert_tools of its '
+'server brings back what the export says.';
+
 create or replace function tool_rag._replace_synonyms(p_server_id int, p_tools jsonb) returns int[]
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp

@@ -14,4 +14,4 @@ comment on column tool_rag.embedding_model.is_active is
 
 alter table tool_rag.tool_vector add column source_hash bytea;
 comment on column tool_rag.tool_vector.source_hash is
-'Hash of the text that was embedded; null for the built-in model, whose vectors follow every edit.';
+'Hash of the text and the prompt that were embedded; null for the built-in model, whose vectors follow every edit.';

@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from tests.cli.conftest import Cli
+from tests.evaluation.bfcl_package import make_wheel
 from tool_rag_pg.retriever import ToolRetriever
 
 CREATE = "github/create_pull_request"
@@ -298,3 +299,51 @@ def test_a_set_has_a_database_of_its_own(cli: Cli, database: str, tmp_path: Path
     assert broken.code == 1
     assert "catalog.jsonl: line 1: it is no tool" in broken.err
     assert databases() == before
+
+
+def test_a_set_is_fetched_and_asked(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOOL_RAG_HOME", str(tmp_path / "home"))
+    absent = cli("eval", "--set", "bfcl")
+    assert (absent.code, absent.out) == (2, "")
+    assert "tool-rag eval fetch bfcl" in absent.err
+    wheel = str(make_wheel(tmp_path))
+    fetched = cli("eval", "fetch", "bfcl", "--from", wheel)
+    assert fetched.code == 0, fetched.err
+    folder = tmp_path / "home" / "sets" / "bfcl"
+    assert fetched.out == f"{folder}\n"
+    assert "2 tools, 4 requests, 1 of them in the style of SGD" in fetched.err
+    assert f"{folder}/NOTICE.txt" in fetched.err
+    made = cli("eval", "--set", "bfcl", "--json").json()
+    assert made["counts"]["with_tools"] == 4
+    sizes = {group["group"]: group["cases"] for group in made["groups"]}
+    assert (sizes["SGD style"], sizes["not SGD style"]) == (1, 3)
+    again = cli("eval", "fetch", "bfcl", "--from", wheel, "--json").json()
+    assert again == {
+        "set": "bfcl",
+        "folder": str(folder),
+        "package": "bfcl-eval",
+        "version": "9.8.7",
+        "sha256": again["sha256"],
+        "tools": 2,
+        "requests": 4,
+        "sgd_style": 1,
+        "is_new": False,
+    }
+    other = cli("eval", "fetch", "bfcl", "--from", wheel, "--into", str(tmp_path / "other"))
+    assert f"tool-rag eval --set bfcl --path {tmp_path}/other/bfcl" in other.err
+    for wrong in (
+        ("fetch",),
+        ("fetch", "sgd"),
+        ("fetch", "bfcl", "--from", wheel, "--version", "1"),
+        ("fetch", "bfcl", "--version", "-e ."),
+    ):
+        outcome = cli("eval", *wrong)
+        assert (outcome.code, outcome.out) == (2, ""), wrong
+    failed = cli("eval", "fetch", "bfcl", "--from", str(tmp_path / "absent"))
+    assert (failed.code, failed.out) == (1, "")
+    # A file of this name is asked by its path.
+    write(tmp_path / "fetch", {"query": "x", "expected": [], "roles": []})
+    monkeypatch.chdir(tmp_path)
+    assert cli("eval", "./fetch").code == 0

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
+
+import psycopg
+import pytest
 
 from tests.cli.conftest import GITHUB
 
@@ -47,3 +52,43 @@ def test_a_database_that_is_not_ready_or_not_there(make_database: object) -> Non
     away = tool_rag("search", "x", url=url)
     assert (away.returncode, away.stdout) == (3, "")
     assert "secret" not in away.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_evaluation_that_is_told_to_end_drops_its_database(
+    database: str, tmp_path: Path, number: signal.Signals
+) -> None:
+    tools = [{"name": f"tool_{place}", "description": f"Does {place}."} for place in range(40)]
+    (tmp_path / "catalog.jsonl").write_text("".join(json.dumps(tool) + "\n" for tool in tools))
+    # Far more than are asked before the signal comes.
+    asked = [{"id": n, "query": f"do {n}", "expected": ["tool_1"]} for n in range(20_000)]
+    (tmp_path / "requests.jsonl").write_text("".join(json.dumps(row) + "\n" for row in asked))
+    output = tmp_path / "result.json"
+    process = subprocess.Popen(
+        [
+            # A shell that starts something in the background has it ignore SIGINT.
+            *(
+                sys.executable,
+                "-c",
+                "import signal; from tool_rag_pg.cli.main import main;"
+                " signal.signal(signal.SIGINT, signal.default_int_handler); main()",
+            ),
+            *("eval", "--set", "own", "--path", str(tmp_path), "--output", str(output)),
+        ],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TOOL_RAG_DATABASE_URL": database},
+    )
+    partial = tmp_path / "result.json.partial"
+    while process.poll() is None and (not partial.exists() or partial.stat().st_size < 2000):
+        time.sleep(0.05)
+    process.send_signal(number)
+    _, err = process.communicate()
+    assert process.returncode == 128 + number, err
+    assert f"Interrupted. The same command goes on from {partial}." in err
+    assert not output.exists()
+    with psycopg.connect(database) as connection:
+        left = connection.execute(
+            "select count(*) from pg_database where datname like 'tool\\_rag\\_eval\\_%'"
+        ).fetchone()
+    assert left == (0,)

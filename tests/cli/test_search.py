@@ -90,6 +90,21 @@ def test_an_unknown_role_is_named(cli: Cli, developer: str) -> None:
     assert "'develper' does not exist" in both.err
 
 
+def test_roles_in_one_word_are_to_be_repeated(cli: Cli, developer: str) -> None:
+    advice = "--role developer --role guest"
+    for arguments in (
+        ("search", QUERY, "--role", "developer, guest"),
+        ("tools", "list", "--role", "developer,guest"),
+        ("tools", "resolve", "listIsues", "--role", "developer,guest"),
+        ("what-if", "grant", developer, "mail/*", "--query", QUERY, "--role", "developer,guest"),
+        ("demo", QUERY, "--role", "developer,guest"),
+        ("eval", "cases.jsonl", "--role", "developer,guest"),
+    ):
+        outcome = cli(*arguments)
+        assert "Repeat the option for several roles: " + advice in outcome.err, arguments
+    assert "Repeat" not in cli("search", QUERY, "--role", ",").err
+
+
 def test_a_role_without_grants_is_told_apart_from_no_match(cli: Cli, developer: str) -> None:
     cli("roles", "add", "guest")
     outcome = cli("search", QUERY, "--role", "guest")

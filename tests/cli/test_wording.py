@@ -312,3 +312,12 @@ def test_a_file_that_is_not_there(cli: Cli) -> None:
         outcome = cli(group, "import", "nowhere.json")
         assert outcome.code == 1
         assert "nowhere.json: it can't be read" in outcome.err
+
+
+@pytest.mark.parametrize("kind", ["synonyms", "examples", "deps"])
+@pytest.mark.parametrize("text", ["", "\ufeff", " \n\n"])
+def test_an_empty_file_holds_nothing(cli: Cli, tmp_path: Path, kind: str, text: str) -> None:
+    path = tmp_path / "empty"
+    path.write_text(text, encoding="utf-8")
+    stored = cli(kind, "import", str(path), "--json")
+    assert (stored.code, stored.json()["read"], stored.json()["added"]) == (0, 0, 0)

@@ -82,9 +82,9 @@ def test_all_is_embedded_once(filled: str) -> None:
             model="fake", dimensions=SIZE, is_new=True, embedded=7, total=7, missing=0
         )
         assert steps == [(0, 7), (3, 7), (6, 7), (7, 7)]
-        # The prompt is the embedder's to put there.
-        assert not any(text.startswith("d: ") for text in fake.documents)
-        assert {"bugs", "write to Ann"} < set(fake.documents)
+        # The prompt is put there by the database.
+        assert all(text.startswith("d: ") for text in fake.documents)
+        assert {"d: bugs", "d: write to Ann"} < set(fake.documents)
         assert listed(filled) == ListedEmbeddingModel(
             name="fake",
             dimensions=SIZE,
@@ -99,7 +99,7 @@ def test_all_is_embedded_once(filled: str) -> None:
         retriever.add_example("mail", "send_message", "drop Bob a line")
         assert embed_catalogue(retriever, fake).embedded == 1
         assert len(fake.documents) == 8
-        # With another prompt all vectors are other ones.
+        # With another prompt before them all texts have other vectors.
         assert embed_catalogue(retriever, Fake(prompt="passage: ")).embedded == 8
 
 
@@ -200,11 +200,17 @@ def test_prompts_that_two_programs_change(filled: str) -> None:
                 retriever.add_embedding_model("fake", SIZE, "q: ", "other: ")
             return super().embed_documents(texts)
 
-    with (
-        ToolRetriever(filled) as retriever,
-        pytest.raises(EmbeddingError, match="prompts of 'fake' were changed meanwhile"),
-    ):
-        embed_catalogue(retriever, Rival(prompt="d: "), batch=3)
+    rival = Rival(prompt="d: ")
+    with ToolRetriever(filled) as retriever:
+        done = embed_catalogue(retriever, rival, batch=3)
+        # The first batch had the old prompt before it, and was asked for again.
+        assert (done.embedded, done.total, done.missing) == (10, 7, 0)
+        assert [text.startswith("other: ") for text in rival.documents] == [False] * 3 + [True] * 7
+        # What was computed with a prompt counts again when the prompt is back.
+        retriever.add_embedding_model("fake", SIZE, "q: ", "d: ")
+        assert listed(filled).missing == 7
+        retriever.add_embedding_model("fake", SIZE, "q: ", "other: ")
+        assert listed(filled).missing == 0
 
 
 def test_the_registry_by_its_methods(filled: str) -> None:

@@ -84,6 +84,8 @@ def fake_model(monkeypatch: pytest.MonkeyPatch) -> type[FakeModel]:
         ("BAAI/bge-m3", {}, "", ""),
         ("BAAI/bge-small-zh-v1.5", {}, "", ""),
         ("intfloat/multilingual-e5-small", {}, "query: ", "passage: "),
+        ("intfloat/multilingual-e5-large", {}, "query: ", "passage: "),
+        ("sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2", {}, "", ""),
         ("intfloat/e5-base-v2", {}, "query: ", "passage: "),
         ("intfloat/multilingual-e5-large-instruct", {}, "", ""),
         ("sentence-transformers/all-MiniLM-L6-v2", {"query": "", "document": ""}, "", ""),
@@ -98,9 +100,32 @@ def test_prompts_are_the_model_s_own_or_known(
     embedder = SentenceTransformerEmbedder(source)
     assert (embedder.query_prompt, embedder.document_prompt) == (query, document)
     assert embedder.embed_query("x") == fake_vector(f"{query}x")
-    assert embedder.embed_documents(["x"]) == [fake_vector(f"{document}x")]
+    # A document comes with its prompt.
+    assert embedder.embed_documents([f"{document}x"]) == [fake_vector(f"{document}x")]
     other = SentenceTransformerEmbedder(source, query_prompt="", document_prompt="text: ")
     assert (other.query_prompt, other.document_prompt) == ("", "text: ")
+
+
+def test_a_multilingual_model_takes_one_line(
+    fake_model: type[FakeModel], filled: str, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+
+    def encode(self: FakeModel, texts: list[str], *, prompt: str, **_: Any) -> Array:
+        seen.extend(prompt + text for text in texts)
+        return Array(fake_vector(prompt + text) for text in texts)
+
+    fake_model.encode_query = fake_model.encode_document = encode  # type: ignore[assignment]
+    monkeypatch.setenv("TOOL_RAG_DATABASE_URL", filled)
+    name = "intfloat/multilingual-e5-small"
+    done = cli("embed", "--model", name, "--use", "--json").json()
+    assert (done["model"], done["embedded"], done["is_active"]) == (name, 5, True)
+    assert len(seen) == 5
+    assert all(text.startswith("passage: ") and text.count("passage: ") == 1 for text in seen)
+    (_, listed) = cli("models", "list", "--json").json()
+    assert (listed["query_prompt"], listed["document_prompt"]) == ("query: ", "passage: ")
+    assert cli("search", "lösche das Projekt", "--role", "all", "--model", name, "--json").json()
+    assert seen[5:] == ["query: lösche das Projekt"]
 
 
 def test_options_and_names(fake_model: type[FakeModel]) -> None:
@@ -201,7 +226,7 @@ def test_real_prompts_change_the_vectors(
     config.write_text(json.dumps({**json.loads(config.read_text()), "prompts": prompts}))
     own = SentenceTransformerEmbedder(copy, device="cpu")
     assert (own.query_prompt, own.document_prompt) == ("Q: ", "P: ")
-    assert own.embed_documents(["x"])[0] == pytest.approx(minilm.embed_query("P: x"), abs=1e-4)
+    assert own.embed_documents(["P: x"])[0] == pytest.approx(minilm.embed_query("P: x"), abs=1e-4)
 
 
 @real

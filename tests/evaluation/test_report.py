@@ -96,10 +96,38 @@ def test_groups() -> None:
             (case("c", groups=("z",)), answer("c", hit("s/b"))),
         ]
     )
-    assert [(g["group"], g["cases"], g["complete_recall"].get("5")) for g in made["groups"]] == [
-        ("x", 2, 0.5),
-        ("y", 1, 1.0),
-        ("z", 1, None),
+    assert [(g["by"], g["group"], g["cases"], g["with_tools"]) for g in made["groups"]] == [
+        ("category", "x", 2, 2),
+        ("category", "y", 1, 1),
+        ("category", "z", 1, 0),
+    ]
+    x, y, z = made["groups"]
+    assert metric(x, "complete_recall", 5) == 0.5
+    assert (metric(y, "complete_recall", 5), z["metrics"]) == (1, [])
+    (of_x,) = [m for m in x["metrics"] if (m["name"], m["at"]) == ("complete_recall", 5)]
+    assert (of_x["low"], of_x["high"], of_x["cases"]) == (0, 1, 2)
+    assert x["outcomes"]["accuracy"]["value"] == 0.5
+    assert z["outcomes"]["accuracy"] is None
+    (section,) = [part for part in make_sections(made) if part.title == "By category"]
+    assert section.rows[0][:3] == ("x", "2", "50.0% (0.0 to 100.0)")
+    # One case that is right says little: Clopper and Pearson's bound.
+    assert section.rows[1][2] == "100.0% (2.5 to 100.0)"
+    assert set(section.rows[2][2:-1]) == {""}
+
+
+def test_figures_by_who_asks() -> None:
+    made = document(
+        [
+            (case("a", "s/a", roles=("one",)), answer("a", hit("s/a"))),
+            (case("b", "s/a", roles=("two", "one")), answer("b", hit("s/b"), leaks=["s/b"])),
+            (case("c", "s/a", roles=("one",)), answer("c", hit("s/b"))),
+            (case("d", roles=()), answer("d")),
+        ]
+    )
+    assert [(g["by"], g["group"], g["cases"], g["leaks"]) for g in made["groups"]] == [
+        ("roles", "one", 2, 0),
+        ("roles", "two and one", 1, 1),
+        ("roles", "nobody", 1, 0),
     ]
 
 
@@ -155,6 +183,13 @@ def test_a_page_is_well_formed_and_told_in_words(hostile: dict[str, Any]) -> Non
         assert title.text
         assert told.text
     assert "prefers-color-scheme: dark" in page
+    tiles = ["".join(each.itertext()) for each in root.findall(".//dl/div")]
+    assert any("with forbidden tools1of 2 answers" in tile for tile in tiles)
+    # Each cell says its column, for where the columns do not fit side by side.
+    for table in root.findall(".//table"):
+        columns = ["".join(head.itertext()).replace("\xa0", " ") for head in table.iter("th")]
+        for row in table.findall("tbody/tr"):
+            assert [cell.get("data-column") for cell in row] == columns
     assert len(root.findall(".//section")) == len(make_sections(hostile))
 
 

@@ -821,7 +821,7 @@ CREATE FUNCTION tool_rag._texts_to_embed(p_model_id integer) RETURNS TABLE(tool_
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._texts_to_embed(p_model_id integer) IS 'Texts of which a model has no vector, or one of an earlier wording.';
+COMMENT ON FUNCTION tool_rag._texts_to_embed(p_model_id integer) IS 'Texts of which a model has no vector, or one of an earlier wording or document prompt.';
 
 CREATE FUNCTION tool_rag._tool_fields(p_name text, p_title text, p_description text, p_input_schema jsonb, p_server text) RETURNS TABLE(field text, content text)
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -1232,6 +1232,13 @@ CREATE FUNCTION tool_rag.set_audit(level text DEFAULT NULL::text, keep_events in
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.set_audit(level text, keep_events interval, keep_changes interval) IS 'Sets what is recorded of searches and calls, and how long that and changes are kept; what is null stays. Returns what holds then. Changes are always recorded.';
+
+CREATE FUNCTION tool_rag.set_description(server text, tool text, description text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.set_description(server text, tool text, description text) IS 'Gives one tool another description; true where it is another one. The next upsert_tools of its server brings back what the export says.';
 
 CREATE FUNCTION tool_rag.store_vectors(model text, tool_ids integer[], kinds text[], source_ids integer[], source_hashes bytea[], vectors text[]) RETURNS integer
     LANGUAGE plpgsql
@@ -1764,7 +1771,7 @@ COMMENT ON TABLE tool_rag.tool_vector IS 'Vectors of tools. A tool''s definition
 
 COMMENT ON COLUMN tool_rag.tool_vector.source_id IS 'Which of several texts of one kind.';
 
-COMMENT ON COLUMN tool_rag.tool_vector.source_hash IS 'Hash of the text that was embedded; null for the built-in model, whose vectors follow every edit.';
+COMMENT ON COLUMN tool_rag.tool_vector.source_hash IS 'Hash of the text and the prompt that were embedded; null for the built-in model, whose vectors follow every edit.';
 
 CREATE TABLE tool_rag.word_piece (
     piece text NOT NULL COLLATE pg_catalog."C",
@@ -2455,6 +2462,8 @@ REVOKE ALL ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer
 REVOKE ALL ON FUNCTION tool_rag.search_tools_batch(queries text[], roles text[], limits integer[], context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.set_audit(level text, keep_events interval, keep_changes interval) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag.set_description(server text, tool text, description text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.store_vectors(model text, tool_ids integer[], kinds text[], source_ids integer[], source_hashes bytea[], vectors text[]) FROM PUBLIC;
 

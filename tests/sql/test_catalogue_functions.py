@@ -255,6 +255,43 @@ def test_the_same_name_on_two_servers_is_two_tools(connection: Connection) -> No
     assert tools(connection, "two")["run"]["title"] == "T"
 
 
+def test_one_description_is_set_until_the_next_export(connection: Connection) -> None:
+    tools = [MAIL, {"name": "read_mail", "description": "Open it"}]
+    upsert(connection, export("mail", *tools))
+    add_role(connection, "all")
+    allow(connection, "all", "mail")
+    before = connection.execute(
+        "select name, description, content_hash, token_count from tool_rag.tool order by name"
+    ).fetchall()
+    say = "select tool_rag.set_description(%s, %s, %s)"
+    assert fetch(
+        connection, say, "mail", "send_mail", "Dispatch a telegram to a partner in another town"
+    )
+    assert not fetch(
+        connection, say, "mail", "send_mail", "Dispatch a telegram to a partner in another town"
+    )
+    (read, sent) = connection.execute(
+        "select name, description, content_hash, token_count from tool_rag.tool order by name"
+    ).fetchall()
+    assert read == before[0]
+    assert sent[1] == "Dispatch a telegram to a partner in another town"
+    assert (sent[2] != before[1][2], sent[3] != before[1][3]) == (True, True)
+    # What is derived follows.
+    assert found(connection, "telegram", roles=["all"])[0] == "send_mail"
+    assert fetch(connection, say, "mail", "send_mail", "")
+    upsert(connection, export("mail", *tools))
+    assert (
+        connection.execute(
+            "select name, description, content_hash, token_count from tool_rag.tool order by name"
+        ).fetchall()
+        == before
+    )
+    with refused(connection, "42704", 'tool "mail/send_mial" does not exist', hint="send_mail"):
+        connection.execute(say, ("mail", "send_mial", "x"))
+    with refused(connection, "22023", "description is null"):
+        connection.execute(say, ("mail", "send_mail", None))
+
+
 def test_synonyms_of_an_export_replace_those_that_a_tool_had(connection: Connection) -> None:
     def listed() -> set[tuple[str, str]]:
         return set(connection.execute("select tool, words from tool_rag.list_synonyms()"))

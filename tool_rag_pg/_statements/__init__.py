@@ -34,6 +34,7 @@ from .catalogue import (
     list_tools,
     reindex_tools,
     remove_server,
+    set_description,
     upsert_tools,
 )
 from .conversation import (
@@ -117,6 +118,7 @@ __all__ = [
     "search_tools",
     "search_tools_batch",
     "set_audit",
+    "set_description",
     "store_vectors",
     "suggest_dependencies",
     "texts_to_embed",

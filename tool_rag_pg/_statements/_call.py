@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from numbers import Integral
 from typing import Any, Generic, LiteralString, TypeVar
 
+from psycopg.types.json import Jsonb
 from psycopg.types.numeric import Int4
 
 from tool_rag_pg.errors import InvalidArgument
 
-__all__ = ["Call", "Row", "as_list", "clean", "int4", "scalar", "vector", "zoned"]
+__all__ = [
+    "Call",
+    "Row",
+    "as_json",
+    "as_list",
+    "clean",
+    "int4",
+    "said",
+    "scalar",
+    "vector",
+    "zoned",
+]
 
 Row = Mapping[str, Any]
 T = TypeVar("T")
@@ -40,10 +54,23 @@ def as_list(values: Sequence[str] | None, argument: str) -> list[str] | None:
         raise InvalidArgument(
             f"{argument} is one text instead of a list", hint=f"pass {argument}=[{values!r}]"
         )
-    return None if values is None else list(values)
+    if values is None:
+        return None
+    found = list(values)
+    for place, value in enumerate(found):
+        if not isinstance(value, str):
+            raise InvalidArgument(
+                f"{argument}[{place}] is {said(value)} instead of a text",
+                hint=f"{argument} is a list of texts",
+            )
+    return found
 
 
 def int4(value: int, argument: str) -> Int4:
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise InvalidArgument(
+            f"{argument} is {said(value)} instead of a whole number", hint="pass an int"
+        )
     if not -(2**31) <= value < 2**31:
         raise InvalidArgument(f"{argument} is out of range: {value}")
     return Int4(value)
@@ -58,4 +85,31 @@ def zoned(value: datetime | None, argument: str) -> datetime | None:
 
 
 def vector(values: Sequence[float] | None) -> str | None:
-    return None if values is None else f"[{','.join(repr(float(value)) for value in values)}]"
+    if values is None:
+        return None
+    try:
+        return f"[{','.join(repr(float(value)) for value in values)}]"
+    except (TypeError, ValueError) as error:
+        raise InvalidArgument(
+            f"a vector holds something other than numbers: {error}", hint="pass a list of floats"
+        ) from error
+
+
+def as_json(value: Any, argument: str) -> Jsonb:
+    """Return a document whose faults are told as those of an argument, when it is sent."""
+
+    def dumps(document: Any) -> str:
+        try:
+            return json.dumps(document)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidArgument(
+                f"{argument} can't be written as JSON: {error}",
+                hint="it takes texts, numbers, lists and mappings with texts as keys",
+            ) from error
+
+    return Jsonb(value, dumps=dumps)
+
+
+def said(value: Any) -> str:
+    """Return what a value is, for a sentence that says what it should be."""
+    return "None" if value is None else f"of type {type(value).__name__}"

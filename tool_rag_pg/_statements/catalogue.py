@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from psycopg.types.json import Jsonb
-
 from tool_rag_pg.models import ListedTool, ServerChange, ToolCount, ToolDefinition
 
-from ._call import Call, as_list, scalar
+from ._call import Call, as_json, as_list, scalar
 
 __all__ = [
     "count_tools",
@@ -17,6 +15,7 @@ __all__ = [
     "list_tools",
     "reindex_tools",
     "remove_server",
+    "set_description",
     "upsert_tools",
 ]
 
@@ -37,8 +36,24 @@ def upsert_tools(
     return Call(
         "select server, added, changed, unchanged, removed"
         " from tool_rag.upsert_tools(payload => %(payload)s)",
-        {"payload": Jsonb(payload)},
+        {"payload": as_json(payload, "payload")},
         lambda rows: [ServerChange(**row) for row in rows],
+    )
+
+
+def set_description(server: str, tool: str, description: str) -> Call[bool]:
+    """Give one tool another description; return whether it is another one.
+
+    The next `upsert_tools` of its server brings back what the export says.
+
+    Raises:
+        InvalidArgument: the tool does not exist.
+    """
+    return Call(
+        "select tool_rag.set_description(server => %(server)s, tool => %(tool)s,"
+        " description => %(description)s) as result",
+        {"server": server, "tool": tool, "description": description},
+        scalar,
     )
 
 

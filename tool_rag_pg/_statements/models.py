@@ -133,9 +133,9 @@ def store_vectors(
         " source_hashes => %(source_hashes)s::bytea[], vectors => %(vectors)s) as result",
         {
             "model": model,
-            "tool_ids": list(tool_ids),
+            "tool_ids": [int4(each, "tool_ids") for each in tool_ids],
             "kinds": as_list(kinds, "kinds"),
-            "source_ids": list(source_ids),
+            "source_ids": [int4(each, "source_ids") for each in source_ids],
             "source_hashes": list(source_hashes),
             "vectors": [vector(each) for each in vectors],
         },

@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from psycopg.types.json import Jsonb
-
 from tool_rag_pg.models import MissingTool, ToolHit
 
-from ._call import Call, Row, as_list, clean, int4, scalar, vector
+from ._call import Call, Row, as_json, as_list, clean, int4, scalar, vector
 
 __all__ = [
     "embed",
@@ -95,7 +93,7 @@ def with_embedding(
     call: Call[list[ToolHit]], model: str, embedding: Sequence[float]
 ) -> Call[list[ToolHit]]:
     """Return a call of `search_tools` with its request's vector by a model."""
-    options = Jsonb({**call.parameters["options"].obj, "model": model})
+    options = as_json({**call.parameters["options"].obj, "model": model}, "options")
     return replace(
         call,
         parameters={**call.parameters, "embedding": vector(embedding), "options": options},
@@ -247,7 +245,7 @@ def _how(
         "servers": as_list(servers, "servers"),
         "token_budget": None if token_budget is None else int4(token_budget, "token_budget"),
         "min_relevance": min_relevance,
-        "options": Jsonb(dict(options or {})),
+        "options": as_json(dict(options or {}), "options"),
     }
 
 

@@ -90,7 +90,7 @@ def embed_catalogue(
         if texts == before:
             raise EmbeddingError(
                 f"the vectors of {name!r} were stored, and are asked for again",
-                hint="does another program embed the catalogue with other prompts?",
+                hint="does another program change its prompts over and over?",
             )
         before = texts
         vectors = _embed(embedder, texts, dimensions)
@@ -134,15 +134,7 @@ def _missing(retriever: ToolRetriever, name: str) -> tuple[int, int]:
 
 
 def _embed(embedder: Embedder, texts: Sequence[TextToEmbed], dimensions: int) -> list[list[float]]:
-    # The database puts the prompt before each text, for clients that have none; embedders do so
-    # themselves.
-    prompt = embedder.document_prompt
-    if not all(text.content.startswith(prompt) for text in texts):
-        raise EmbeddingError(
-            f"the prompts of {embedder.name!r} were changed meanwhile",
-            hint="run it again, by one program at a time",
-        )
-    vectors = embedder.embed_documents([text.content.removeprefix(prompt) for text in texts])
+    vectors = embedder.embed_documents([text.content for text in texts])
     check_vectors(
         vectors, who=f"the model {embedder.name!r}", count=len(texts), dimensions=dimensions
     )

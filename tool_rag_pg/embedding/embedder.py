@@ -14,8 +14,7 @@ __all__ = ["Embedder", "check_vectors"]
 class Embedder(Protocol):
     """Computes vectors of requests and of tools' texts, which compare by their cosine.
 
-    `embed_query` and `embed_documents` put the prompts before the texts themselves. Vectors may
-    have any length. A retriever may call it from several threads.
+    Vectors may have any length. A retriever may call it from several threads.
     """
 
     @property
@@ -28,17 +27,17 @@ class Embedder(Protocol):
 
     @property
     def query_prompt(self) -> str:
-        """What goes before a request; may be empty."""
+        """What `embed_query` puts before a request; may be empty."""
 
     @property
     def document_prompt(self) -> str:
-        """What goes before a tool's text; may be empty."""
+        """What the database puts before a tool's text when it asks for its vector; may be empty."""
 
     def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return the vectors of tools' texts, in their order."""
+        """Return the vectors of texts, which have their prompt before them, in their order."""
 
     def embed_query(self, text: str) -> list[float]:
-        """Return the vector of a request."""
+        """Return the vector of a request, with the prompt before it."""
 
 
 def check_vectors(

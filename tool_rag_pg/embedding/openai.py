@@ -60,7 +60,7 @@ class OpenAIEmbedder:
         dimensions: ask for vectors of this size, which only some models can shorten; None takes
             what the endpoint returns.
         query_prompt: what goes before a request.
-        document_prompt: what goes before a tool's text.
+        document_prompt: what `texts_to_embed` puts before a tool's text.
         batch_size: at most so many texts in one request.
         timeout: seconds for one request, from the connection to the last byte.
         retries: how often a request is tried again.
@@ -117,7 +117,7 @@ class OpenAIEmbedder:
         return f"{type(self).__name__}({self._model!r}, base_url={self._url.rpartition('/')[0]!r})"
 
     def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return the vectors of tools' texts, in their order.
+        """Return the vectors of tools' texts, as `texts_to_embed` returns them, in their order.
 
         Raises:
             EmbeddingError: the endpoint can't be reached, refuses, or its answer does not fit.
@@ -125,9 +125,7 @@ class OpenAIEmbedder:
         vectors: list[list[float]] = []
         for start in range(0, len(texts), self._batch_size):
             batch = texts[start : start + self._batch_size]
-            vectors += self._embed(
-                [self.document_prompt + text for text in batch], retries=self._retries
-            )
+            vectors += self._embed(batch, retries=self._retries)
         return vectors
 
     def embed_query(self, text: str) -> list[float]:

@@ -40,7 +40,7 @@ class SentenceTransformerEmbedder:
         name: what it is called in the database; as it was given by default.
         query_prompt: what goes before a request; None takes the model's own prompt, or else that
             which is known for the English BGE models and for E5.
-        document_prompt: what goes before a tool's text; likewise.
+        document_prompt: what `texts_to_embed` puts before a tool's text; likewise.
         device: as torch names it ("cpu", "cuda"); None for the best there is.
         revision: which commit of the hub's repository; None for the newest.
         batch_size: how many texts go through the model at once.
@@ -77,14 +77,14 @@ class SentenceTransformerEmbedder:
         return f"{type(self).__name__}({self.name!r}, dimensions={self.dimensions})"
 
     def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return the vectors of tools' texts, of length 1, in their order.
+        """Return the vectors, of length 1, of tools' texts, as `texts_to_embed` returns them.
 
         Raises:
             EmbeddingError: the model can't be run, or its vectors do not fit.
         """
         if not texts:
             return []
-        return self._checked(self._model.encode_document, texts, self.document_prompt)
+        return self._checked(self._model.encode_document, texts, "")
 
     def embed_query(self, text: str) -> list[float]:
         """Return the vector of a request, of length 1.

@@ -2,42 +2,71 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from .sections import Section, make_sections, metric_name, percent, summary
+from .sections import Section, interval, make_sections, metric_name, percent, summary
 
 __all__ = ["as_page"]
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --soft: #57606a;
-  --line: #d0d7de; --blue: #0a58ca; --orange: #b35900; --band: #f3f5f8; }
+  --line: #d0d7de; --blue: #0a58ca; --orange: #b35900; --grey: #8b949e; --band: #f6f8fa;
+  --bad: #b3261e; }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #e6edf3; --paper: #0d1117; --soft: #9aa4af; --line: #3d444d;
-    --blue: #6cb0ff; --orange: #f0a350; --band: #171c23; } }
+  :root { --ink: #e6edf3; --paper: #0d1117; --soft: #9aa4af; --line: #30363d;
+    --blue: #6cb0ff; --orange: #f0a350; --grey: #6e7681; --band: #161b22; --bad: #ff8a80; } }
 body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
-  margin: 0 auto; padding: 1.5rem; max-width: 72rem; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2.2rem; }
-.figures { display: flex; flex-wrap: wrap; gap: 1.5rem; }
-figure { margin: 0; } figcaption { color: var(--soft); font-size: .9rem; max-width: 24rem; }
+  margin: 0 auto; padding: 1.5rem; max-width: 76rem; }
+h1 { font-size: 1.6rem; margin: 0 0 .5rem; } h2 { font-size: 1.2rem; margin: 2.2rem 0 .6rem; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr));
+  gap: .75rem; margin: 1.2rem 0; padding: 0; }
+.tiles div { background: var(--band); border: 1px solid var(--line); border-radius: .5rem;
+  padding: .6rem .8rem; }
+.tiles dt { color: var(--soft); font-size: .85rem; }
+.tiles dd { margin: 0; font-size: 1.5rem; font-weight: 600; font-variant-numeric: tabular-nums; }
+.tiles small { display: block; color: var(--soft); font-size: .8rem; font-weight: 400; }
+.tiles .bad dd { color: var(--bad); }
+.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(19rem, 100%), 1fr));
+  gap: 1.2rem; }
+figure { margin: 0; max-width: 28rem; } figcaption { font-size: .9rem; font-weight: 600; }
+svg { display: block; width: 100%; height: auto; }
 svg text { fill: var(--ink); font: 12px system-ui, sans-serif; }
 .axis { stroke: var(--line); } .ideal { stroke: var(--soft); stroke-dasharray: 4 4; }
 .one { stroke: var(--blue); fill: none; stroke-width: 2; } .one-area { fill: var(--blue); }
 .two { stroke: var(--orange); fill: none; stroke-width: 2; stroke-dasharray: 7 3; }
-.two-area { fill: var(--orange); }
+.two-area { fill: var(--orange); } .rest-area { fill: var(--grey); }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .9rem; }
-th, td { text-align: left; vertical-align: top; padding: .3rem .7rem .3rem 0;
-  border-bottom: 1px solid var(--line); overflow-wrap: anywhere; min-width: 3.5rem; }
-thead th { border-bottom: 2px solid var(--line); }
+th, td { text-align: left; vertical-align: top; padding: .35rem 1.1rem .35rem .4rem;
+  border-bottom: 1px solid var(--line); overflow-wrap: break-word; }
+thead th { border-bottom: 2px solid var(--line); vertical-align: bottom; }
+.n { text-align: right; font-variant-numeric: tabular-nums; }
+.long td { min-width: 6.5rem; } .long .n { min-width: 0; } .long .t { min-width: 14rem; }
 tbody tr:nth-child(even) { background: var(--band); }
-.note { color: var(--soft); }
+.note { color: var(--soft); font-size: .9rem; }
+@media (max-width: 48rem) {
+  th, td { padding-right: .5rem; }
+  .long thead { position: absolute; clip-path: inset(50%); }
+  .long, .long tbody, .long tr, .long td { display: block; }
+  .long tr { padding: .5rem .4rem; border-bottom: 1px solid var(--line); }
+  .long td { border: 0; padding: .1rem 0; text-align: left; }
+  .long td::before { content: attr(data-column) ": "; color: var(--soft); }
+  .long td:empty { display: none; } }
 """
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 # Of a plot, in units of the drawing: the whole, and where its axes are.
 _WIDTH, _HEIGHT = 380, 260
 _LEFT, _TOP, _RIGHT, _BOTTOM = 48, 14, 366, 214
+# A column of numbers is aligned at its end: 1,234  95.0%  +1.5  90.2 to 93.3  91.8% (90.2 to 93.3)
+_NUMBER = re.compile(r"[-+]?[\d.,]+%?( to [-+]?[\d.,]+| \([-\d., to]+\))?")
+# Tables whose cells hold sentences become one block for each row where the page is narrow.
+_LONG = 60
+_SENTENCE = 40
+# Where a tool's name may be broken.
+_BREAKS = re.compile(r"(?<=[A-Za-z])([/_.:-])(?=[A-Za-z])")
 
 
 def as_page(document: Mapping[str, Any]) -> str:
@@ -50,7 +79,7 @@ def as_page(document: Mapping[str, Any]) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>Evaluation of tool retrieval</title>\n<style>{_STYLE}</style>\n</head>\n"
         "<body>\n<main>\n<h1>Evaluation of tool retrieval</h1>\n"
-        f"<p>{_text(summary(document))}</p>\n"
+        f"<p>{_text(summary(document))}</p>\n{_tiles(document)}"
         f'<div class="figures">\n{"".join(filter(None, plots))}</div>\n'
         f"{''.join(map(_section, make_sections(document)))}"
         "</main>\n</body>\n</html>\n"
@@ -66,30 +95,100 @@ def _text(value: object) -> str:
     return escape(shown, quote=True)
 
 
-def _section(section: Section) -> str:
-    parts = [f"<section>\n<h2>{_text(section.title)}</h2>\n"]
-    if section.rows:
-        head = "".join(f'<th scope="col">{_text(column)}</th>' for column in section.columns)
-        body = "".join(
-            f"<tr>{''.join(f'<td>{_text(cell)}</td>' for cell in row)}</tr>\n"
-            for row in section.rows
+def _broken(value: object) -> str:
+    """Return text in which long names may be broken where their words end."""
+    return _BREAKS.sub(lambda found: f"{found[1]}<wbr/>", _text(value))
+
+
+def _tiles(document: Mapping[str, Any]) -> str:
+    """Return the figures that most readers look for, above everything else."""
+    tiles = []
+    complete = [m for m in document["metrics"] if m["name"] == "complete_recall"]
+    if complete:
+        last = complete[-1]
+        tiles.append((metric_name(last), percent(last["value"]), interval(last), False))
+    leaks = document["leaks"]
+    if leaks["rate"] is not None:
+        told = f"of {document['counts']['cases']:,} answers"
+        tiles.append(("with forbidden tools", f"{leaks['answers']:,}", told, leaks["answers"] > 0))
+    tokens, latency = document["tokens"], document["latency"]
+    if tokens is not None:
+        told = f"of {tokens['permitted_mean']:,.0f}"
+        tiles.append(("tokens saved", percent(tokens["saved"]) or "-", told, False))
+    if latency is not None:
+        told = f"95% within {latency['p95_ms']:.1f} ms"
+        tiles.append(("median time", f"{latency['p50_ms']:.1f} ms", told, False))
+    return (
+        '<dl class="tiles">'
+        + "".join(
+            f"<div{_class('bad' * bad)}>"
+            f"<dt>{_text(name)}</dt>"
+            f"<dd>{_text(value)}<small>{_text(told)}</small></dd></div>\n"
+            for name, value, told, bad in tiles
         )
+        + "</dl>\n"
+    )
+
+
+def _section(section: Section) -> str:
+    parts = [f"<section>\n<h2>{_broken(section.title)}</h2>\n"]
+    if section.rows:
         parts.append(
             f'<div class="scroll" tabindex="0" role="region" aria-label="{_text(section.title)}">'
-            f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table></div>\n"
+            f"{_table(section)}</div>\n"
         )
-    parts += [f'<p class="note">{_text(note)}</p>\n' for note in section.notes]
+    parts += [f'<p class="note">{_broken(note)}</p>\n' for note in section.notes]
     return "".join(parts) + "</section>\n"
 
 
-def _figure(name: str, title: str, told: str, drawing: str) -> str:
+def _table(section: Section) -> str:
+    kinds = [_kind(cells) for cells in zip(*section.rows, strict=True)]
+    is_long = max(sum(map(len, row)) for row in section.rows) > _LONG and "t" in kinds
+    head = "".join(
+        f'<th scope="col"{_class(kind)}>{_text(column).replace(" at ", " at&#160;")}</th>'
+        for column, kind in zip(section.columns, kinds, strict=True)
+    )
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f'<td{_class(kind)} data-column="{_text(column)}">{_cell(cell, kind)}</td>'
+            for cell, column, kind in zip(row, section.columns, kinds, strict=True)
+        )
+        + "</tr>\n"
+        for row in section.rows
+    )
+    return (
+        f"<table{_class('long' * is_long)}>\n<thead><tr>{head}</tr></thead>\n"
+        f"<tbody>\n{body}</tbody>\n</table>"
+    )
+
+
+def _kind(cells: Sequence[str]) -> str:
+    """Return what a column holds: "n" for numbers, "t" for sentences, else ""."""
+    if any(cells) and all(not cell or _NUMBER.fullmatch(cell) for cell in cells):
+        return "n"
+    return "t" if max(map(len, cells)) > _SENTENCE else ""
+
+
+def _cell(cell: str, kind: str) -> str:
+    if kind != "n":
+        return _broken(cell)
+    # An interval stays on one line, which may be another one than its figure's.
+    return _text(cell).replace(" to ", "&#160;to&#160;")
+
+
+def _class(name: str) -> str:
+    return f' class="{name}"' if name else ""
+
+
+def _figure(name: str, title: str, told: str, drawing: str, *, height: int = _HEIGHT) -> str:
     """Return a drawing with its caption; `told` says in words what it shows."""
     return (
-        f'<figure>\n<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" height="{_HEIGHT}"'
-        f' role="img" aria-labelledby="{name}-title {name}-told">\n'
+        f"<figure>\n<figcaption>{_text(title)}</figcaption>\n"
+        f'<svg viewBox="0 0 {_WIDTH} {height}" role="img"'
+        f' aria-labelledby="{name}-title {name}-told">\n'
         f'<title id="{name}-title">{_text(title)}</title>\n'
-        f'<desc id="{name}-told">{_text(told)}</desc>\n{drawing}</svg>\n'
-        f"<figcaption>{_text(title)}. {_text(told)}</figcaption>\n</figure>\n"
+        f'<desc id="{name}-told">{_text(told)}</desc>\n{drawing}</svg>\n</figure>\n'
     )
 
 
@@ -163,24 +262,31 @@ def _token_plot(document: Mapping[str, Any]) -> str | None:
     tokens = document["tokens"]
     if tokens is None or not tokens["permitted_mean"]:
         return None
-    whole = document["catalogue"]["tokens"] or 1
+    whole = document["catalogue"]["tokens"]
     bars = [
         ("an answer", tokens["sent_mean"], "one-area"),
-        ("all that may be used", tokens["permitted_mean"], "two-area"),
-        ("the catalogue", whole, "two-area"),
+        ("all tools that its roles may use", tokens["permitted_mean"], "two-area"),
     ]
+    if whole > tokens["permitted_mean"]:
+        bars.append(("the whole catalogue", whole, "rest-area"))
     most = max(value for _, value, _ in bars)
     drawing = ""
     for place, (label, value, style) in enumerate(bars):
         y = _TOP + 6 + place * 66
-        width = (_WIDTH - 100) * value / most
+        width = (_WIDTH - 80) * value / most
         drawing += (
             f'<text x="10" y="{y + 12}">{_text(label)}</text>'
             f'<rect class="{style}" x="10" y="{y + 18}" width="{max(width, 1):.1f}" height="24"/>'
             f'<text x="{16 + width:.1f}" y="{y + 35}">{value:,.0f}</text>\n'
         )
     told = "; ".join(f"{label}: {value:,.0f}" for label, value, _ in bars)
-    return _figure("tokens", "Tokens, mean over all cases", told, drawing)
+    return _figure(
+        "tokens",
+        "Tokens in a prompt, mean over all cases",
+        told,
+        drawing,
+        height=_TOP + 66 * len(bars),
+    )
 
 
 def _reliability_plot(document: Mapping[str, Any]) -> str | None:
@@ -199,7 +305,7 @@ def _reliability_plot(document: Mapping[str, Any]) -> str | None:
     )
     return _figure(
         "reliability",
-        "Share of returned tools that were expected, by relevance (dashed: what it should be)",
+        "Returned tools that were expected, by relevance (dashed: ideal)",
         told,
         drawing,
     )

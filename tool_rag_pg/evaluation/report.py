@@ -218,21 +218,34 @@ def _reliability(pairs: Sequence[tuple[Case, Answer]], k: int) -> dict[str, Any]
 
 
 def _groups(pairs: Sequence[tuple[Case, Answer]], k: int) -> list[dict[str, Any]]:
-    members: dict[str, list[tuple[Case, Answer]]] = {}
+    """Return the figures of the cases that have something in common, the largest groups first.
+
+    These are a category or another mark of the cases, and who asks, where that is not always the
+    same.
+    """
+    members: dict[tuple[str, str], list[tuple[Case, Answer]]] = {}
+    by_roles = len({case.roles for case, _ in pairs}) > 1
     for case, answer in pairs:
-        for group in case.groups:
-            members.setdefault(group, []).append((case, answer))
+        keys = [("category", group) for group in case.groups]
+        if by_roles:
+            keys.append(("roles", " and ".join(case.roles) or "nobody"))
+        for key in keys:
+            members.setdefault(key, []).append((case, answer))
     rows = []
-    for group, own in members.items():
-        served = [(case.expected, answer.first(k)) for case, answer in own if case.expected]
-        row: dict[str, Any] = {"group": group, "cases": len(own), "with_tools": len(served)}
-        row["complete_recall"] = {
-            str(cut): statistics.fmean(complete_recall(*pair, cut) for pair in served)
-            for cut in cuts_up_to(k)
-            if served
-        }
-        row["leaks"] = sum(bool(answer.leaks) for _, answer in own)
-        rows.append(row)
+    for (by, group), own in sorted(members.items(), key=lambda item: -len(item[1])):
+        served = [(case, answer) for case, answer in own if case.expected]
+        rows.append(
+            {
+                "by": by,
+                "group": group,
+                "cases": len(own),
+                "with_tools": len(served),
+                "metrics": _metrics(served, k),
+                "outcomes": _outcomes(served, k),
+                "tokens": _tokens([answer for _, answer in own]),
+                "leaks": sum(bool(answer.leaks) for _, answer in own),
+            }
+        )
     return rows
 
 

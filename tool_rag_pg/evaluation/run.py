@@ -313,11 +313,25 @@ def _one_snapshot(connection: psycopg.Connection[Any]) -> Iterator[None]:
     connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
     connection.read_only = True
     try:
-        with connection.transaction(force_rollback=True):
+        with connection.transaction(force_rollback=True), _closed_by_interruption(connection):
             yield
     finally:
-        connection.rollback()
-        connection.isolation_level, connection.read_only = level, read_only
+        if not connection.closed:
+            connection.rollback()
+            connection.isolation_level, connection.read_only = level, read_only
+
+
+@contextmanager
+def _closed_by_interruption(connection: psycopg.Connection[Any]) -> Iterator[None]:
+    """Close the connection when the block is interrupted, which may be in the middle of a query.
+
+    Nothing more can be said on it then, a roll-back included; the server rolls back by itself.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        connection.close()
+        raise
 
 
 def ask_unaware(
@@ -359,7 +373,7 @@ def ask_unaware(
     leaks: list[bool] = []
     try:
         for start in range(0, len(cases), _BATCH):
-            with connection.transaction(force_rollback=True):
+            with connection.transaction(force_rollback=True), _closed_by_interruption(connection):
                 role = f"tool-rag-eval-{secrets.token_hex(8)}"
                 retriever.add_role(role)
                 retriever.grant_tools(role, "*", "*")

@@ -28,6 +28,8 @@ _NAMES = {
     "recall_per_tool": "recall, each tool counting the same",
 }
 _MOST_GROUPS = 40
+# What a row of a group shows; the rest is in --json.
+_OF_GROUPS = {"complete_recall", "ndcg", "mrr"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +91,7 @@ def make_sections(document: Document) -> list[Section]:
         _permissions(document),
         _no_tool(document),
         _cost(document),
-        _groups(document),
+        *_groups(document),
         _reliability(document),
         _reasons(document),
         _failures(document),
@@ -218,27 +220,63 @@ def _cost(document: Document) -> Section | None:
     )
 
 
-def _groups(document: Document) -> Section | None:
-    groups = document["groups"]
-    if not groups:
-        return None
-    cuts = sorted({int(cut) for group in groups for cut in group["complete_recall"]})
-    shown = sorted(groups, key=lambda group: -group["cases"])[:_MOST_GROUPS]
-    rest = len(groups) - len(shown)
-    return Section(
-        title="Complete recall by group",
-        columns=("group", "cases", *(f"at {cut}" for cut in cuts), "leaks"),
-        rows=tuple(
-            (
-                group["group"],
-                f"{group['cases']:,}",
-                *(percent(group["complete_recall"].get(str(cut))) for cut in cuts),
-                f"{group['leaks']:,}",
-            )
-            for group in shown
-        ),
-        notes=(f"{rest} smaller groups are in --json only.",) if rest else (),
+def _groups(document: Document) -> Iterator[Section]:
+    for by, title in (("category", "By category"), ("roles", "By who asks")):
+        groups = [group for group in document["groups"] if group["by"] == by]
+        if not groups:
+            continue
+        shown = groups[:_MOST_GROUPS]
+        wanted = [
+            (metric["name"], metric["at"])
+            for metric in document["metrics"]
+            if metric["name"] in _OF_GROUPS
+        ]
+        notes = ["Complete recall at n, NDCG, MRR and accuracy; 95% intervals in brackets."]
+        if rest := len(groups) - len(shown):
+            notes.append(f"{many(rest, 'smaller group')} {_are(rest)} in --json only.")
+        yield Section(
+            title=title,
+            columns=(
+                by,
+                "cases",
+                *(_column_name(name, at) for name, at in wanted),
+                "accuracy",
+                "leaks",
+            ),
+            rows=tuple(
+                (
+                    group["group"],
+                    f"{group['cases']:,}",
+                    *(_of_group(group, name, at) for name, at in wanted),
+                    _with_interval(group["outcomes"]["accuracy"]),
+                    f"{group['leaks']:,}",
+                )
+                for group in shown
+            ),
+            notes=tuple(notes),
+        )
+
+
+def _column_name(name: str, at: int | None) -> str:
+    return (
+        f"complete at {at}" if name == "complete_recall" else metric_name({"name": name, "at": at})
     )
+
+
+def _of_group(group: Mapping[str, Any], name: str, at: int | None) -> str:
+    return _with_interval(
+        next((m for m in group["metrics"] if (m["name"], m["at"]) == (name, at)), None)
+    )
+
+
+def _with_interval(estimate: Mapping[str, Any] | None) -> str:
+    if estimate is None:
+        return ""
+    return f"{percent(estimate['value'])} ({interval(estimate)})"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def _reliability(document: Document) -> Section | None:

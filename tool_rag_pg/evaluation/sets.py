@@ -8,9 +8,10 @@ those of its originals.json.
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,10 @@ __all__ = [
     "REQUESTS",
     "ROLE",
     "SHIPPED",
+    "drop_abandoned",
     "find_folder",
     "load_set",
+    "sets_home",
     "temporary_database",
 ]
 
@@ -48,6 +51,15 @@ ROLE = "everyone"
 REQUESTS = "requests.jsonl"
 _CATALOGUE = "catalog.jsonl"
 _ACCESS = "access.txt"
+# Temporary databases: when they were made, in seconds since 1970, and a random part.
+_PREFIX = "tool_rag_eval_"
+_NAME = re.compile(rf"{_PREFIX}(\d{{10,11}})_[0-9a-f]{{12}}")
+_ABANDONED_SECONDS = 3600
+
+
+def sets_home() -> Path:
+    """Return the folder where sets are put that no other folder is named for."""
+    return embedded.data_home() / "sets"
 
 
 def find_folder(path: Path, name: str) -> Path:
@@ -117,31 +129,72 @@ def temporary_database(
 ) -> Iterator[psycopg.Connection[Any]]:
     """Yield a connection to a fresh migrated database, which is dropped afterwards.
 
+    Those of runs that ended without dropping theirs are dropped first.
+
     Args:
         url: a database of the server to make it on; None takes the embedded server.
-        notify: called with a sentence before something that takes more than a moment.
+        notify: called with a sentence before something that takes more than a moment, and where
+            something was left behind.
 
     Raises:
         DatabaseUnavailable: the server does not let this user create a database.
     """
-    name = f"tool_rag_eval_{secrets.token_hex(6)}"
+    tell = notify or (lambda _: None)
+    server = None
     if url is None:
-        embedded.ensure_database(notify=notify)
+        url = embedded.ensure_database(notify=notify)
         server = embedded.default_server()
-        server.create_database(name)
-        target = server.url(name)
-    else:
-        _execute(url, "create database {} template template0 encoding 'UTF8'", name)
-        target = conninfo.make_conninfo(url, dbname=name)
+    for name in drop_abandoned(url):
+        tell(f"Dropped {name}, which an evaluation that was ended had left behind.")
+    name = _name(url)
+    target = conninfo.make_conninfo(url, dbname=name)
     try:
+        if server is None:
+            _execute(url, "create database {} template template0 encoding 'UTF8'", name)
+        else:
+            server.create_database(name)
         _migrate.upgrade(target)
         with _database.connect(target) as connection:
             yield connection
     finally:
-        if url is None:
-            server.drop_database(name)
-        else:
-            _execute(url, "drop database if exists {} with (force)", name)
+        _execute(url, "drop database if exists {} with (force)", name)
+
+
+def drop_abandoned(url: str) -> list[str]:
+    """Drop the databases of evaluations that were ended before they could; return their names.
+
+    Such a database is named as ours are, belongs to this user, was made an hour ago by the server's
+    clock, and has no connection. An evaluation is connected to its own but for a moment at its
+    start, so that of a running one is never dropped, on whatever machine it runs.
+
+    Args:
+        url: a database of the server.
+    """
+    dropped = []
+    with _database.connect(url, autocommit=True) as connection:
+        rows = connection.execute(
+            "select d.datname, extract(epoch from now())"
+            " from pg_database d join pg_roles r on r.oid = d.datdba"
+            " where d.datname like 'tool\\_rag\\_eval\\_%' and r.rolname = current_user"
+            " and not exists (select from pg_stat_activity a where a.datid = d.oid)"
+        ).fetchall()
+        for name, now in rows:
+            made = _NAME.fullmatch(name)
+            if made is None or now - int(made[1]) < _ABANDONED_SECONDS:
+                continue
+            # Without force: it fails where somebody has connected since. Another run may drop it.
+            with suppress(psycopg.Error):
+                connection.execute(sql.SQL("drop database {}").format(sql.Identifier(name)))
+                dropped.append(name)
+    return dropped
+
+
+def _name(url: str) -> str:
+    """Return a new database's name, which says when it was made by the server's clock."""
+    with _database.connect(url, autocommit=True) as connection:
+        row = connection.execute("select extract(epoch from now())::bigint").fetchone()
+    assert row is not None
+    return f"{_PREFIX}{row[0]}_{secrets.token_hex(6)}"
 
 
 def _execute(url: str, statement: Any, name: str) -> None:

@@ -8,11 +8,10 @@ from typing import Any, Literal
 
 import psycopg
 
-from tool_rag_pg.errors import InvalidArgument
 from tool_rag_pg.models import ToolHit
 from tool_rag_pg.retriever import ToolRetriever
 
-__all__ = ["Move", "describe_anew", "try_edit"]
+__all__ = ["Move", "try_edit"]
 
 Change = Literal["same", "moved", "gained", "lost"]
 
@@ -67,36 +66,6 @@ def try_edit(
         connection.rollback()
         connection.isolation_level = level
     return _moves(before, after)
-
-
-def describe_anew(retriever: ToolRetriever, server: str, tool: str, description: str) -> None:
-    """Give a tool another description, as an export of its server would.
-
-    Raises:
-        InvalidArgument: the tool does not exist.
-    """
-    retriever.describe_tool(server, tool)
-    tools = []
-    for listed in retriever.list_tools():
-        if listed.server == server:
-            known = retriever.describe_tool(server, listed.name)
-            tools.append(
-                {
-                    "name": known.name,
-                    "title": known.title,
-                    "description": description if known.name == tool else known.description,
-                    "input_schema": known.input_schema,
-                    "output_schema": known.output_schema,
-                    "annotations": known.annotations,
-                    "is_action": known.is_action,
-                    "identity_parameters": known.identity_parameters,
-                }
-            )
-    (change,) = retriever.upsert_tools({"server": server, "tools": tools})
-    if not change.changed:
-        raise InvalidArgument(
-            f"{server}/{tool} has this description already", hint="try another one"
-        )
 
 
 def _moves(before: list[ToolHit], after: list[ToolHit]) -> list[Move]:
