@@ -262,7 +262,9 @@ def sticky(data: Path, limit: int) -> list[Row]:
                         found.append([hit.name for hit in hits])
                         sizes.append(len(hits))
                     for tool in row["called"] if remembers else ():
-                        retriever.record_use(conversation, row["turn"], _server("sgd"), tool)
+                        retriever.record_use(
+                            conversation, row["turn"], _server("sgd"), tool, roles=[ROLE]
+                        )
                 table.append(
                     {
                         "context": "on" if with_context else "off",
@@ -295,7 +297,7 @@ def order(data: Path, limit: int) -> list[Row]:
                 )
                 sent = [(f"{hit.server}/{hit.name}", hit.tokens) for hit in hits]
                 if keeps:
-                    retriever.record_sent(conversation, [name for name, _ in sent])
+                    retriever.record_sent(conversation, [name for name, _ in sent], roles=[ROLE])
                 if before[0] == conversation:
                     same = 0
                     for old, new in zip(before[1], sent, strict=False):

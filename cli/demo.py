@@ -233,7 +233,7 @@ class _Tour:
             )
 
 
-def _saved(tokens: int, whole: int) -> str:
+def _saved(tokens: int, whole: int | None) -> str:
     return f"{100 * (1 - tokens / whole):.0f}%" if whole else "0%"
 
 

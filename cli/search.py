@@ -237,7 +237,7 @@ def _summary(
         count = f"{len(hits)} tool{'s' * (len(hits) != 1)}"
         tokens = sum(hit.tokens for hit in hits)
         return f"{count}, {tokens:,} tokens of {visible.tokens:,} that {who} may see"
-    if not visible.all_tools:
+    if visible.all_tools == 0:
         return "The catalogue is empty. Fill it: tool-rag ingest PATH"
     if not visible.tools and not roles:
         return (

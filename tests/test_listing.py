@@ -349,15 +349,11 @@ def test_an_empty_server_is_removed_and_an_unknown_one_is_an_error(
     assert len(retriever.list_tools()) == 3
 
 
-def test_whoever_may_only_read_removes_nothing(
+def test_an_editor_lists_and_removes_nothing(
     connection: Connection, retriever: ToolRetriever
 ) -> None:
     connection.execute(
-        "create role tool_rag_reader;"
-        " grant usage on schema tool_rag to tool_rag_reader;"
-        " grant select on all tables in schema tool_rag to tool_rag_reader;"
-        " grant execute on all functions in schema tool_rag to tool_rag_reader;"
-        " set local role tool_rag_reader"
+        "create role tool_rag_listing in role tool_rag_editor; set local role tool_rag_listing"
     )
     assert len(retriever.list_tools()) == 5
     assert retriever.describe_tool("mail", "send_message").name == "send_message"

@@ -453,8 +453,10 @@ def test_dependencies_are_suggested(retriever: ToolRetriever) -> None:
 
 
 def test_tools_in_use_stay_and_a_budget_holds(retriever: ToolRetriever) -> None:
-    retriever.record_use("c", 0, "github", "list_issues")
-    retriever.record_use("c", 0, "mail", "send_message")
+    retriever.record_use("c", 0, "github", "list_issues", roles=["developer"])
+    retriever.add_role("clerk")
+    retriever.grant_tools("clerk", "mail")
+    retriever.record_use("c", 0, "mail", "send_message", roles=["clerk"])
     found = retriever.search_tools(QUERY, roles=["developer"], k=1, conversation="c")
     assert [hit.name for hit in found] == ["create_pull_request", "list_issues"]
     fitting = retriever.search_tools(
@@ -463,13 +465,13 @@ def test_tools_in_use_stay_and_a_budget_holds(retriever: ToolRetriever) -> None:
     assert fitting == found[:1]
     for turn in (-1, 2**31):
         with pytest.raises(InvalidArgument), retriever_savepoint(retriever):
-            retriever.record_use("c", turn, "github", "list_issues")
+            retriever.record_use("c", turn, "github", "list_issues", roles=["developer"])
 
 
 def test_tools_that_were_sent_keep_their_places(retriever: ToolRetriever) -> None:
     sent = ["github/list_issues", "github/create_pull_request"]
-    assert retriever.record_sent("c", sent) == 2
-    assert retriever.record_sent("c", sent[:1]) == 0
+    assert retriever.record_sent("c", sent, roles=["developer"]) == 2
+    assert retriever.record_sent("c", sent[:1], roles=["developer"]) == 0
 
     def names(**options: bool) -> list[str]:
         hits = retriever.search_tools(
@@ -480,14 +482,14 @@ def test_tools_that_were_sent_keep_their_places(retriever: ToolRetriever) -> Non
     assert names() == sent[1:]
     assert names(keep_order=True) == sent
     with pytest.raises(InvalidArgument), retriever_savepoint(retriever):
-        retriever.record_sent("c", ["github/nope"])
+        retriever.record_sent("c", ["github/nope"], roles=["developer"])
     with pytest.raises(InvalidArgument, match="tools is one text"):
-        retriever.record_sent("c", sent[0])
+        retriever.record_sent("c", sent[0], roles=["developer"])
 
 
 def test_conversations_are_forgotten(retriever: ToolRetriever) -> None:
-    retriever.record_use("c", 0, "github", "list_issues")
-    retriever.record_sent("d", ["github/list_issues"])
+    retriever.record_use("c", 0, "github", "list_issues", roles=["developer"])
+    retriever.record_sent("d", ["github/list_issues"], roles=["developer"])
     now = datetime.now(UTC)
     assert retriever.forget_conversations(now - timedelta(days=1)) == 0
     assert retriever.forget_conversations(now + timedelta(days=1), conversation="d") == 1
@@ -670,7 +672,9 @@ def test_the_asynchronous_retriever(database: str) -> None:
             missing = await retriever.explain_missing(QUERY, "mail", "x", roles=["developer"])
             assert missing.outcome == "not_permitted"
             assert await retriever.unmatched_words("zebra pull", roles=["developer"]) == ["zebra"]
-            assert await retriever.record_sent("d", ["github/list_issues"]) == 1
+            assert (
+                await retriever.record_sent("d", ["github/list_issues"], roles=["developer"]) == 1
+            )
             tomorrow = datetime.now(UTC) + timedelta(days=1)
             assert await retriever.forget_conversations(tomorrow, conversation="d") == 1
             names = ("github", "list_issues")
@@ -681,7 +685,7 @@ def test_the_asynchronous_retriever(database: str) -> None:
             assert await retriever.add_synonym("tickets", *names)
             assert await retriever.add_example(*names, "what is broken")
             assert await retriever.add_dependency(*names, "github", "delete_repo", "x")
-            await retriever.record_use("c", 1, *names)
+            await retriever.record_use("c", 1, *names, roles=["developer"])
             assert len(await retriever.list_synonyms()) == 1
             assert len(await retriever.list_examples()) == 1
             assert len(await retriever.list_dependencies()) == 1

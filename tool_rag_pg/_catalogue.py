@@ -24,6 +24,7 @@ _QUERIES = (
         concat_ws(' ', c.relkind, c.relpersistence, c.relrowsecurity, c.reloptions::text,
             coalesce(c.relacl, acldefault(case c.relkind when 'S' then 's' else 'r' end::"char",
                 c.relowner))::text,
+            case when c.relkind = 'v' then pg_get_viewdef(c.oid) end,
             obj_description(c.oid, 'pg_class'))
     from pg_class c
     where c.relnamespace = %(schema)s::regnamespace and c.relkind not in ('i', 't')
@@ -74,6 +75,14 @@ _QUERIES = (
     where c.relnamespace = %(schema)s::regnamespace and not t.tgisinternal
     """,
     """
+    select 'policy', p.polrelid::regclass::text || '.' || p.polname,
+        concat_ws(' ', p.polcmd, p.polpermissive, p.polroles::regrole[]::text,
+            pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid))
+    from pg_policy p
+    join pg_class c on c.oid = p.polrelid
+    where c.relnamespace = %(schema)s::regnamespace
+    """,
+    """
     select 'type', t.typname, concat_ws(' ', t.typtype, (
         select string_agg(e.enumlabel, ',' order by e.enumsortorder)
         from pg_enum e where e.enumtypid = t.oid
@@ -94,8 +103,9 @@ def snapshot(
         schema: its present name; in what is returned it is always called `tool_rag`.
 
     Returns:
-        (kind, name) -> definition, for tables, columns, constraints, indexes, functions, triggers
-        and types, each with its comment and privileges. Sizes, statistics and rows are left out.
+        (kind, name) -> definition, for tables, columns, constraints, indexes, functions, triggers,
+        policies and types, each with its comment and privileges. Sizes, statistics and rows are
+        left out.
 
     """
     found: dict[tuple[str, str], str] = {}

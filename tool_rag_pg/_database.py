@@ -38,7 +38,8 @@ _HINTS = {
     "25006": "this server is read-only, perhaps a standby: name the primary",
     "40001": "another edit came first: run it again",
     "40P01": "another edit came first: run it again",
-    "42501": "connect as the owner of the schema tool_rag, or have it grant what is missing",
+    "42501": "connect as the owner of the schema tool_rag, or have an admin run: "
+    "tool-rag db grant-access LOGIN --as editor",
 }
 _STATE_COMMENT = re.compile(r"schema (\w+), functions ([0-9a-f]+)\)$")
 

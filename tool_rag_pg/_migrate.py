@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ACCESS_FILES",
+    "GROUPS",
     "INDEX_FILES",
     "VERSION_SCHEMA",
     "UpgradeReport",
@@ -34,6 +35,7 @@ __all__ = [
     "apply_step",
     "begin",
     "find_vector",
+    "missing_groups",
     "offline_sql",
     "upgrade",
 ]
@@ -48,6 +50,8 @@ _LOCK = 7_260_183_554
 # Files whose functions decide what is stored: after a change of theirs it is computed anew.
 INDEX_FILES = frozenset({"010_text", "020_embedding", "030_index"})
 ACCESS_FILES = frozenset({"050_access"})
+# As sql/functions/095_privileges.sql has them.
+GROUPS = ("tool_rag_reader", "tool_rag_editor", "tool_rag_admin")
 
 
 _SEARCH_PATH: LiteralString = "set local search_path = pg_catalog, pg_temp"
@@ -81,6 +85,7 @@ class UpgradeReport:
         word_pieces: number of word pieces that were loaded.
         reindexed: number of tools that were indexed anew.
         changed: whether it did any of that, or renewed the schema's note of its version.
+        missing_groups: group roles that the user could not create.
 
     """
 
@@ -89,6 +94,7 @@ class UpgradeReport:
     word_pieces: int
     reindexed: int
     changed: bool
+    missing_groups: tuple[str, ...] = ()
 
 
 def _quiet(_text: str) -> None:
@@ -158,8 +164,21 @@ def _upgrade(owner: sqlalchemy.Connection, progress: Callable[[str], None]) -> U
     if before is not None and _touches(functions, ACCESS_FILES):
         _call(connection, "select tool_rag._refresh_access(null, null)")
     return UpgradeReport(
-        missing, len(functions), word_pieces, reindexed, changed=bool(changed or word_pieces)
+        missing,
+        len(functions),
+        word_pieces,
+        reindexed,
+        changed=bool(changed or word_pieces),
+        missing_groups=missing_groups(connection),
     )
+
+
+def missing_groups(connection: psycopg.Connection[Any]) -> tuple[str, ...]:
+    """Return the names of the group roles that the server lacks."""
+    rows = connection.execute(
+        "select g from unnest(%s::text[]) g where to_regrole(g) is null order by 1", [list(GROUPS)]
+    )
+    return tuple(name for (name,) in rows)
 
 
 def begin(connection: psycopg.Connection[Any]) -> None:
@@ -281,7 +300,7 @@ def apply_step(revision: str) -> None:
         op.get_bind().exec_driver_sql(text, execution_options={"no_parameters": True})
 
 
-def _apply_functions_sql(vector_schema: str) -> Iterator[str]:
+def _apply_functions_sql(vector_schema: str, *, create_groups: bool) -> Iterator[str]:
     """Yield the statements that create all functions and triggers."""
     quoted = _assets.render("@extschema:vector@", vector_schema=vector_schema)
     # Files may use functions of later files; and a user who is no superuser may name the settings
@@ -291,13 +310,24 @@ def _apply_functions_sql(vector_schema: str) -> Iterator[str]:
     for file in _assets.function_files():
         yield _assets.render(file.text, vector_schema=vector_schema)
     yield "revoke all on all functions in schema tool_rag from public;"
+    yield f"select tool_rag._apply_privileges(p_create => {str(create_groups).lower()});"
     comment = state_comment(version(_PACKAGE)).replace("'", "''")
     yield f"comment on schema tool_rag is '{comment}';"
 
 
-def apply_functions(connection: psycopg.Connection[Any], vector_schema: str) -> None:
-    """Create all functions and triggers anew, and drop those that no file defines any more."""
-    *files, revoke, note = _apply_functions_sql(vector_schema)
+def apply_functions(
+    connection: psycopg.Connection[Any], vector_schema: str, *, create_groups: bool = True
+) -> None:
+    """Create all functions and triggers anew, and drop those that no file defines any more.
+
+    Args:
+        connection: used, not committed.
+        vector_schema: schema of the extension vector.
+        create_groups: create the group roles that are missing, as far as the user may.
+    """
+    *files, revoke, privileges, note = _apply_functions_sql(
+        vector_schema, create_groups=create_groups
+    )
     had_functions = connection.execute(_FUNCTION_ROWS).fetchall()
     had_triggers = connection.execute(_TRIGGER_ROWS).fetchall()
     for statement in files:
@@ -316,6 +346,7 @@ def apply_functions(connection: psycopg.Connection[Any], vector_schema: str) -> 
         names = ", ".join(name for _, name in sorted(left_functions))
         connection.execute(f"drop function {names}".encode())
     connection.execute(revoke.encode())
+    connection.execute(privileges.encode())
     connection.execute(note.encode())
     connection.execute("set local check_function_bodies = on")
     connection.execute(_VALIDATE)
@@ -338,7 +369,7 @@ def offline_sql(*, vector_schema: str = "public", with_model: bool = False) -> I
         output.write(f"{_SEARCH_PATH};\ncreate schema if not exists tool_rag;\n\n")
 
     def after() -> None:
-        for statement in _apply_functions_sql(vector_schema):
+        for statement in _apply_functions_sql(vector_schema, create_groups=True):
             output.write(statement.rstrip() + "\n\n")
 
     config = alembic_config(output=output, vector_schema=vector_schema, before=before, after=after)

@@ -9,7 +9,7 @@ import psycopg
 from tool_rag_pg import _assets, _load_model
 from tool_rag_pg._catalogue import differences, snapshot
 from tool_rag_pg._database import check_ready, connect, read_state, translated
-from tool_rag_pg._migrate import apply_functions, begin, find_vector
+from tool_rag_pg._migrate import GROUPS, apply_functions, begin, find_vector, missing_groups
 
 __all__ = ["verify"]
 
@@ -115,12 +115,36 @@ def verify(url: str) -> list[str]:
         check_ready(read_state(connection))
         try:
             return [
+                *_group_differences(connection),
                 *_schema_differences(connection),
                 *_model_differences(connection),
                 *_derived_differences(connection),
             ]
         finally:
             connection.rollback()
+
+
+def _group_differences(connection: psycopg.Connection[Any]) -> list[str]:
+    missing = missing_groups(connection)
+    rows = connection.execute(
+        """
+        select rolname from pg_roles
+        where rolname = any(%s) and (
+            rolsuper or rolcanlogin or rolcreaterole or rolcreatedb or rolreplication
+            or rolbypassrls
+        )
+        order by 1
+        """,
+        [list(GROUPS)],
+    )
+    return [
+        *(
+            f"group role {name} is missing; run, as a user who may create roles: tool-rag db"
+            " upgrade"
+            for name in missing
+        ),
+        *(f"group role {name} has powers of its own in the server" for (name,) in rows),
+    ]
 
 
 def _schema_differences(connection: psycopg.Connection[Any]) -> list[str]:
@@ -131,7 +155,7 @@ def _schema_differences(connection: psycopg.Connection[Any]) -> list[str]:
         connection.execute("create schema tool_rag")
         for step in _assets.schema_files():
             connection.execute(_assets.render(step.text, vector_schema=vector_schema).encode())
-        apply_functions(connection, vector_schema)
+        apply_functions(connection, vector_schema, create_groups=False)
         expected = snapshot(connection)
         actual = snapshot(connection, schema=_ASIDE)
     # Alembic's own table is no part of the files.

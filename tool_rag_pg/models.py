@@ -16,6 +16,7 @@ __all__ = [
     "ListedEmbeddingModel",
     "ListedExample",
     "ListedKey",
+    "ListedLogin",
     "ListedRole",
     "ListedSynonym",
     "ListedTool",
@@ -243,14 +244,14 @@ class ToolCount:
     Attributes:
         tools: how many tools the roles may see now.
         tokens: their estimated tokens in a model's prompt.
-        all_tools: how many tools the catalogue holds.
-        all_tokens: the tokens of all these.
+        all_tools: how many tools the catalogue holds; None for a login that may not list it.
+        all_tokens: the tokens of all these, or None.
     """
 
     tools: int
     tokens: int
-    all_tools: int
-    all_tokens: int
+    all_tools: int | None
+    all_tokens: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,6 +271,27 @@ class ListedRole:
     parents: list[str]
     rules: int
     tools: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedLogin:
+    """One row of `tool_rag.list_logins`.
+
+    Attributes:
+        login: its name in Postgres.
+        access: "reader", "editor", "admin", "owner" or "superuser"; None for nothing.
+        is_bound: whether it sees at most what `roles` see together.
+        roles: what it is bound to.
+        is_trusted: whether `allowed` counts without roles, and roles beside a token.
+        note: what is odd about it, for example that no such login exists any more; or None.
+    """
+
+    login: str
+    access: str | None
+    is_bound: bool
+    roles: list[str]
+    is_trusted: bool
+    note: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

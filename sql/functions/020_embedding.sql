@@ -41,7 +41,7 @@ comment on function tool_rag._word_pieces(text) is
 'Greedy longest-match word pieces of one word (Wu et al. 2016); empty when any part is unknown.';
 
 create or replace function tool_rag.embed(text text) returns @extschema:vector@.halfvec
-language plpgsql stable parallel safe strict
+language plpgsql stable parallel safe strict security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_hashjoin = off

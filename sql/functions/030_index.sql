@@ -354,12 +354,13 @@ comment on function tool_rag._index_tools(int[]) is
 'Indexes tools anew, in whatever state they are.';
 
 create or replace function tool_rag.reindex_tools() returns int
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_ids int[];
 begin
+    perform tool_rag._check_unbound();
     perform tool_rag._lock_catalogue();
     select coalesce(array_agg(tool_id order by tool_id), '{}') into v_ids from tool_rag.tool;
     perform tool_rag._index_tools(v_ids);

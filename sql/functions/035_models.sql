@@ -25,12 +25,13 @@ comment on function tool_rag._find_model(text) is 'A model by name, or an error 
 create or replace function tool_rag.add_embedding_model(
     name text, dimensions int, query_prompt text default '', document_prompt text default ''
 ) returns boolean
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_model tool_rag.embedding_model;
 begin
+    perform tool_rag._check_unbound();
     if coalesce(add_embedding_model.name, '') !~ '[^[:space:]]'
         or length(add_embedding_model.name) > 256
         or coalesce(add_embedding_model.dimensions, 0) not between 1 and 4000
@@ -79,7 +80,7 @@ comment on function tool_rag.add_embedding_model(text, int, text, text) is
 'It counts in searches once it is in use (use_embedding_model) or named by the caller.';
 
 create or replace function tool_rag.drop_embedding_model(name text) returns int
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -87,6 +88,7 @@ declare
         tool_rag._find_model(drop_embedding_model.name);
     v_count int;
 begin
+    perform tool_rag._check_unbound();
     if v_model.model_id = 1 then
         raise exception 'the built-in model can''t be dropped' using
             errcode = 'invalid_parameter_value',
@@ -104,12 +106,13 @@ comment on function tool_rag.drop_embedding_model(text) is
 'Removes a model and its vectors; returns how many these were.';
 
 create or replace function tool_rag.use_embedding_model(name text) returns void
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_model constant tool_rag.embedding_model := tool_rag._find_model(use_embedding_model.name);
 begin
+    perform tool_rag._check_unbound();
     if v_model.model_id <> 1 and exists (select from tool_rag.tool) and not exists (
         select from tool_rag.tool_vector v
         where v.model_id = v_model.model_id and v.kind = 'definition'
@@ -132,7 +135,7 @@ create or replace function tool_rag.list_embedding_models() returns table (
     name text, dimensions int, query_prompt text, document_prompt text, is_active boolean,
     embedded bigint, missing bigint
 )
-language sql stable parallel safe
+language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
     select m.name, m.dimensions, m.query_prompt, m.document_prompt,
@@ -144,6 +147,7 @@ as $$
             else (select count(*) from tool_rag._texts_to_embed(m.model_id))
         end
     from tool_rag.embedding_model m
+    where tool_rag._check_unbound()
     order by m.model_id
 $$;
 comment on function tool_rag.list_embedding_models() is
@@ -185,13 +189,14 @@ comment on function tool_rag._texts_to_embed(int) is
 
 create or replace function tool_rag.texts_to_embed(model text, max_rows int default 256)
 returns table (tool_id int, kind text, source_id int, source_hash bytea, content text)
-language plpgsql stable parallel safe
+language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
     v_model constant tool_rag.embedding_model := tool_rag._find_model(texts_to_embed.model);
 begin
+    perform tool_rag._check_unbound();
     if v_model.model_id = 1 then
         return;
     end if;
@@ -232,7 +237,7 @@ create or replace function tool_rag.store_vectors(
     model text, tool_ids int[], kinds text[], source_ids int[], source_hashes bytea[],
     vectors text[]
 ) returns int
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -240,6 +245,7 @@ declare
     v_count int;
     v_size int;
 begin
+    perform tool_rag._check_unbound();
     if v_model.model_id = 1 then
         raise exception 'the built-in model''s vectors are computed here' using
             errcode = 'invalid_parameter_value',

@@ -59,7 +59,7 @@ comment on function tool_rag._estimate_tokens(text, text, jsonb) is
 
 create or replace function tool_rag.upsert_tools(payload jsonb)
 returns table (server text, added int, changed int, unchanged int, removed int)
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -76,6 +76,7 @@ declare
     v_changed int[];
     v_added int[];
 begin
+    perform tool_rag._check_unbound();
     perform tool_rag._lock_catalogue();
     for v_export, v_number in
         select e.value, e.ordinality - 1
@@ -283,12 +284,14 @@ comment on function tool_rag.upsert_tools(jsonb) is
 
 create or replace function tool_rag.set_description(server text, tool text, description text)
 returns boolean
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_tool_id constant int := tool_rag._find_tool(set_description.server, set_description.tool);
+    v_tool_id int;
 begin
+    perform tool_rag._check_unbound();
+    v_tool_id := tool_rag._find_tool(set_description.server, set_description.tool);
     if set_description.description is null then
         raise exception 'description is null' using
             errcode = 'invalid_parameter_value',

@@ -36,12 +36,13 @@ create or replace function tool_rag.add_api_key(
     name text, public_id text, digest bytea, roles text[], identity jsonb default '{}',
     expires_at timestamptz default null
 ) returns void
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_key_id int;
 begin
+    perform tool_rag._check_unbound();
     perform tool_rag._check_digest(add_api_key.digest);
     if coalesce(add_api_key.name, '') = '' or length(add_api_key.name) > 256 then
         raise exception 'a key''s name has 1 to 256 characters' using
@@ -83,13 +84,15 @@ comment on function tool_rag.add_api_key(text, text, bytea, text[], jsonb, times
 create or replace function tool_rag.rotate_api_key(
     name text, digest bytea, grace interval default '0'
 ) returns text
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_key_id int := tool_rag._find_key(rotate_api_key.name);
+    v_key_id int;
     v_public_id text;
 begin
+    perform tool_rag._check_unbound();
+    v_key_id := tool_rag._find_key(rotate_api_key.name);
     perform tool_rag._check_digest(rotate_api_key.digest);
     if rotate_api_key.grace is null or rotate_api_key.grace < '0' then
         raise exception 'grace is negative or null' using
@@ -114,12 +117,12 @@ comment on function tool_rag.rotate_api_key(text, bytea, interval) is
 'Returns the public id, which stays.';
 
 create or replace function tool_rag.revoke_api_key(name text) returns void
-language sql volatile parallel unsafe
+language sql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
     update tool_rag.api_key k
     set revoked_at = coalesce(k.revoked_at, now())
-    where k.key_id = tool_rag._find_key(revoke_api_key.name)
+    where tool_rag._check_unbound() and k.key_id = tool_rag._find_key(revoke_api_key.name)
 $$;
 comment on function tool_rag.revoke_api_key(text) is
 'Makes a key worthless at once and for good. It stays listed.';
@@ -128,7 +131,7 @@ create or replace function tool_rag.list_api_keys() returns table (
     name text, public_id text, roles text[], identity jsonb, state text, expires_at timestamptz,
     created_at timestamptz, rotated_at timestamptz, last_used_at timestamptz
 )
-language sql stable parallel safe
+language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
     select k.name, k.public_id,
@@ -147,6 +150,7 @@ as $$
         end,
         nullif(k.expires_at, 'infinity'), k.created_at, k.rotated_at, k.last_used_at
     from tool_rag.api_key k
+    where tool_rag._check_unbound()
     order by k.name collate "C"
 $$;
 comment on function tool_rag.list_api_keys() is
@@ -155,7 +159,7 @@ comment on function tool_rag.list_api_keys() is
 create or replace function tool_rag.authenticate_key(public_id text, digest bytea) returns table (
     name text, roles text[], identity jsonb, expires_at timestamptz
 )
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column

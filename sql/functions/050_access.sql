@@ -146,22 +146,6 @@ $$;
 comment on function tool_rag._refresh_access(int[], int[]) is
 'Makes role_tool equal to the rules for some roles and tools (null: all).';
 
-create or replace function tool_rag._role_ids(p_roles text[]) returns int[]
-language sql stable parallel safe
-set search_path = pg_catalog, pg_temp
-set standard_conforming_strings = on
-as $$
-    -- A role that does not exist permits nothing, and neither does an empty or missing list.
-    select coalesce(array_agg(r.role_id order by r.role_id), '{}')
-    from tool_rag.role r
-    where r.name = any(coalesce(
-        p_roles,
-        regexp_split_to_array(btrim(current_setting('tool_rag.roles', true)), '\s*,\s*')
-    ))
-$$;
-comment on function tool_rag._role_ids(text[]) is
-'The roles that a caller holds: those named, or with null those of the setting tool_rag.roles.';
-
 create or replace function tool_rag._server_ids(p_patterns text[]) returns int[]
 language sql stable parallel safe strict
 set search_path = pg_catalog, pg_temp
@@ -211,13 +195,14 @@ comment on function tool_rag._find_role(text) is
 create or replace function tool_rag.add_role(
     name text, parents text[] default '{}', description text default null
 ) returns boolean
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_role_id int;
     v_new boolean := false;
 begin
+    perform tool_rag._check_unbound();
     if coalesce(add_role.name, '') = '' or length(add_role.name) > 256
         or add_role.name ~ '[,{}"]'
     then
@@ -246,10 +231,13 @@ comment on function tool_rag.add_role(text, text[], text) is
 'Creates a role, or adds parents to one that exists; true where it is new.';
 
 create or replace function tool_rag.remove_role(name text) returns void
-language sql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
-    delete from tool_rag.role where role_id = tool_rag._find_role(remove_role.name)
+begin
+    perform tool_rag._check_unbound();
+    delete from tool_rag.role r where r.role_id = tool_rag._find_role(remove_role.name);
+end
 $$;
 comment on function tool_rag.remove_role(text) is 'Removes a role, its rules and its inheritance.';
 
@@ -257,10 +245,11 @@ create or replace function tool_rag.grant_tools(
     role text, server_pattern text, tool_pattern text default '*', effect text default 'allow',
     valid_until timestamptz default null
 ) returns int
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+    perform tool_rag._check_unbound();
     if grant_tools.effect is null or grant_tools.effect not in ('allow', 'deny') then
         raise exception 'effect is % instead of allow or deny',
             coalesce(quote_literal(grant_tools.effect), 'null')
@@ -302,12 +291,13 @@ comment on function tool_rag.grant_tools(text, text, text, text, timestamptz) is
 create or replace function tool_rag.revoke_tools(
     role text, server_pattern text, tool_pattern text default '*', effect text default null
 ) returns int
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_count int;
 begin
+    perform tool_rag._check_unbound();
     perform tool_rag._lock_catalogue();
     delete from tool_rag.grant_rule g
     where g.role_id = tool_rag._find_role(revoke_tools.role)
@@ -322,31 +312,44 @@ comment on function tool_rag.revoke_tools(text, text, text, text) is
 'Removes the rules with exactly these patterns (of one effect, or with null of both); returns how '
 'many. To take single tools out of a wider grant, add a deny.';
 
-create or replace function tool_rag.permitted_tools(roles text[] default null)
-returns table (server text, name text, title text, description text, is_action boolean, tokens int)
-language sql stable parallel safe
+create or replace function tool_rag.permitted_tools(
+    roles text[] default null, allowed jsonb default null
+) returns table (
+    server text, name text, title text, description text, is_action boolean, tokens int
+)
+language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
+    with caller as materialized (
+        select * from tool_rag._caller(permitted_tools.roles, permitted_tools.allowed, null)
+    ),
+    visible as (
+        select p.tool_id from caller c cross join lateral tool_rag._permitted(c.role_ids, null) p
+        union all
+        select unnest(c.gate) from caller c
+    )
     select s.name, t.name, t.title, t.description, t.is_action, t.token_count
-    from tool_rag._permitted(tool_rag._role_ids(permitted_tools.roles), null) p
-    join tool_rag.tool t on t.tool_id = p.tool_id
+    from visible v
+    join tool_rag.tool t on t.tool_id = v.tool_id
     join tool_rag.server s on s.server_id = t.server_id
     order by s.name collate "C", t.name collate "C"
 $$;
-comment on function tool_rag.permitted_tools(text[]) is
-'Every tool that roles may see now; with null the session''s own roles.';
+comment on function tool_rag.permitted_tools(text[], jsonb) is
+'Every tool that roles may see now; with null the session''s own roles. allowed, as '
+'{"server": {"tools": ["name", ...]}}, takes away all others.';
 
 create or replace function tool_rag.explain_access(role text, server text, tool text)
 returns table (
     permitted boolean, reason text, rule_role text, server_pattern text, tool_pattern text,
     effect text, valid_until timestamptz, valid boolean
 )
-language sql stable parallel safe
+language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
     with asked as materialized (
         select tool_rag._find_role(explain_access.role) as role_id,
             tool_rag._find_tool(explain_access.server, explain_access.tool) as tool_id
+        where tool_rag._check_unbound()
     )
     select j.permitted, j.reason, r.rule_role, r.server_pattern, r.tool_pattern, r.effect,
         nullif(r.valid_until, 'infinity'), r.valid

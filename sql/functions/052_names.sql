@@ -149,8 +149,67 @@ comment on function tool_rag._similarities(text, text[]) is
 'How similar a text is to others, 0 to 1: twice the length of the longest common subsequence by '
 'the sum of both lengths (what edits by insertion and deletion leave).';
 
+create or replace function tool_rag._visible_names(
+    p_folded text[], p_role_ids int[], p_server_ids int[], p_gate int[]
+) returns int[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set jit = off
+set plan_cache_mode = force_generic_plan
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_seqscan = off
+as $$
+declare
+    -- Of a caller who sees at most so many tools just these are read, whatever the name: a hidden
+    -- tool and one that does not exist then take the same steps.
+    v_few constant int := 3000;
+    v_tool_ids int[];
+begin
+    if p_gate is not null then
+        v_tool_ids := p_gate;
+    else
+        v_tool_ids := array(
+            select r.tool_id
+            from tool_rag.role_tool r
+            where r.role_id = any(p_role_ids)
+                and r.allow_until > statement_timestamp()
+                and r.deny_until <= statement_timestamp()
+                and (p_server_ids is null or r.server_id = any(p_server_ids))
+            limit v_few + 1
+        );
+        if cardinality(p_role_ids) > 1 and cardinality(v_tool_ids) <= v_few then
+            v_tool_ids := array(
+                select p.tool_id from tool_rag._permitted(p_role_ids, p_server_ids) p
+            );
+        end if;
+    end if;
+    if cardinality(v_tool_ids) <= v_few then
+        return array(
+            select n.tool_id
+            from unnest(v_tool_ids) v (tool_id)
+            cross join lateral (
+                select f.tool_id, f.folded
+                from tool_rag.tool_name f
+                where f.tool_id = v.tool_id
+                offset 0
+            ) n
+            where n.folded = any(p_folded)
+        );
+    end if;
+    return array(
+        select n.tool_id
+        from tool_rag.tool_name n
+        where n.folded = any(p_folded)
+            and tool_rag._is_visible(n.tool_id, p_role_ids, p_server_ids, p_gate)
+    );
+end
+$$;
+comment on function tool_rag._visible_names(text[], int[], int[], int[]) is
+'The tools with any of some folded names that a caller (see _caller) may see.';
+
 create or replace function tool_rag._near_names(
-    p_folded text, p_role_ids int[], p_server_ids int[]
+    p_folded text, p_role_ids int[], p_server_ids int[], p_gate int[]
 ) returns table (tool_id int, similarity float8)
 language plpgsql stable parallel safe rows 100
 set search_path = pg_catalog, pg_temp
@@ -175,7 +234,9 @@ declare
     v_ids int[];
     v_places int[];
 begin
-    if p_role_ids is not null then
+    if p_gate is not null then
+        v_tool_ids := p_gate;
+    elsif p_role_ids is not null then
         v_tool_ids := array(
             select r.tool_id
             from tool_rag.role_tool r
@@ -228,10 +289,10 @@ begin
     cross join unnest(v_ids, v_places) u (tool_id, place);
 end
 $$;
-comment on function tool_rag._near_names(text, int[], int[]) is
+comment on function tool_rag._near_names(text, int[], int[], int[]) is
 'Tools with a name that may be like a folded one, and how similar it is, among those that roles '
-'may see (null: all tools, for admins) of some servers (null: all). Those that share most pairs of '
-'characters are compared exactly.';
+'may see (null: all tools, for admins) of some servers (null: all), or in a gate (see _caller). '
+'Those that share most pairs of characters are compared exactly.';
 
 create or replace function tool_rag._surplus_words(p_words text[], p_others text[]) returns text[]
 language sql immutable parallel safe
@@ -294,8 +355,9 @@ comment on function tool_rag._is_respelling(text, text, text) is
 'spelling, begin with the same letter and have the same digits, and what was written is no word '
 'itself. So get is no misspelt set, change no charge, v1 no v2.';
 
-create or replace function tool_rag._resolve_tool(p_name text, p_roles text[], p_servers text[])
-returns table (outcome text, server text, name text, similarity real)
+create or replace function tool_rag._resolve_tool(
+    p_name text, p_roles text[], p_servers text[], p_allowed jsonb
+) returns table (outcome text, server text, name text, similarity real)
 language plpgsql stable parallel safe rows 3
 set search_path = pg_catalog, pg_temp
 set jit = off
@@ -311,8 +373,8 @@ declare
     v_correct constant float8 := 0.82;
     v_hint constant float8 := 0.6;
     v_margin constant float8 := 0.05;
-    v_role_ids int[];
     v_server_ids int[];
+    v_caller record;
     v_slash int := strpos(p_name, '/');
     -- The name as SERVER/TOOL, where it can be read so.
     v_server text;
@@ -334,24 +396,23 @@ begin
     v_folded_name := tool_rag._fold_name(p_name);
     v_folded_server := tool_rag._fold_name(v_server);
     v_folded_tool := tool_rag._fold_name(v_tool);
-    v_role_ids := tool_rag._role_ids(p_roles);
     v_server_ids := tool_rag._server_ids(p_servers);
+    v_caller := tool_rag._caller(p_roles, p_allowed, v_server_ids);
 
     -- The very name first, then the same one but for case and separators.
     return query
     with same as materialized (
         select s.name as server, t.name, t.name = p_name
             or (s.name = v_server and t.name = v_tool) is true as is_exact
-        from tool_rag.tool_name n
+        from unnest(tool_rag._visible_names(
+            array[v_folded_name, v_folded_tool], v_caller.role_ids, v_server_ids, v_caller.gate
+        )) v (tool_id)
+        join tool_rag.tool_name n on n.tool_id = v.tool_id
         join tool_rag.tool t on t.tool_id = n.tool_id
         join tool_rag.server s on s.server_id = t.server_id
-        where n.folded in (v_folded_name, v_folded_tool)
-            and (
-                -- A tool's own name may hold a "/".
-                n.folded = v_folded_name and (v_server is null or strpos(t.name, '/') > 0)
-                or n.folded = v_folded_tool and tool_rag._fold_name(s.name) = v_folded_server
-            )
-            and tool_rag._is_visible(n.tool_id, v_role_ids, v_server_ids)
+        -- A tool's own name may hold a "/".
+        where n.folded = v_folded_name and (v_server is null or strpos(t.name, '/') > 0)
+            or n.folded = v_folded_tool and tool_rag._fold_name(s.name) = v_folded_server
     ),
     best as (
         select s.*, count(*) over () as count
@@ -371,11 +432,15 @@ begin
     return query
     with reading as materialized (
         select n.tool_id, n.similarity, true as is_whole
-        from tool_rag._near_names(v_folded_name, v_role_ids, v_server_ids) n
+        from tool_rag._near_names(
+            v_folded_name, v_caller.role_ids, v_server_ids, v_caller.gate
+        ) n
         where n.similarity >= v_hint
         union all
         select n.tool_id, n.similarity, false
-        from tool_rag._near_names(v_folded_tool, v_role_ids, v_server_ids) n
+        from tool_rag._near_names(
+            v_folded_tool, v_caller.role_ids, v_server_ids, v_caller.gate
+        ) n
         where n.similarity >= v_hint and v_tool is not null
     ),
     found as materialized (
@@ -432,23 +497,24 @@ begin
     order by j.place;
 end
 $$;
-comment on function tool_rag._resolve_tool(text, text[], text[]) is
+comment on function tool_rag._resolve_tool(text, text[], text[], jsonb) is
 'What resolve_tool returns: in PL/pgSQL no column may be named like an argument.';
 
 create or replace function tool_rag.resolve_tool(
-    name text, roles text[] default null, servers text[] default null
+    name text, roles text[] default null, servers text[] default null,
+    allowed jsonb default null
 ) returns table (outcome text, server text, name text, similarity real)
-language sql stable parallel safe rows 3
+language sql stable parallel safe rows 3 security definer
 set search_path = pg_catalog, pg_temp
 as $$
     select r.outcome, r.server, r.name, r.similarity
     from tool_rag._resolve_tool(
-        resolve_tool.name, resolve_tool.roles, resolve_tool.servers
+        resolve_tool.name, resolve_tool.roles, resolve_tool.servers, resolve_tool.allowed
     ) with ordinality r (outcome, server, name, similarity, place)
     order by r.place
 $$;
-comment on function tool_rag.resolve_tool(text, text[], text[]) is
+comment on function tool_rag.resolve_tool(text, text[], text[], jsonb) is
 'Which permitted tool a name means, written as TOOL or SERVER/TOOL: one row "exact" or "corrected" '
 '(the same but for case and separators, or misspelt beyond doubt), up to three rows "hint" where '
-'more than one may be meant or none is near enough, no row where none is alike. roles null: those '
-'of the setting tool_rag.roles; servers: only of servers that fit these patterns.';
+'more than one may be meant or none is near enough, no row where none is alike. roles and '
+'allowed say who asks, as in search_tools; servers: only of servers that fit these patterns.';

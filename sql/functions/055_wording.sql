@@ -45,7 +45,7 @@ as $$
             order by n.similarity + case when s.name = p_server then 0.1 else 0 end desc,
                 s.name collate "C", t.name collate "C"
         )
-    from tool_rag._near_names(tool_rag._fold_name(p_tool), null, null) n
+    from tool_rag._near_names(tool_rag._fold_name(p_tool), null, null, null) n
     join tool_rag.tool t on t.tool_id = n.tool_id
     join tool_rag.server s on s.server_id = t.server_id
     where n.similarity >= 0.5
@@ -58,13 +58,14 @@ comment on function tool_rag._nearest_tools(text, text, int) is
 create or replace function tool_rag.add_synonym(
     words text, server text default null, tool text default null, term text default null
 ) returns boolean
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_tool_id int;
     v_count int;
 begin
+    perform tool_rag._check_unbound();
     if (add_synonym.tool is null) = (add_synonym.term is null)
         or (add_synonym.server is null) <> (add_synonym.tool is null)
     then
@@ -100,12 +101,13 @@ comment on function tool_rag.add_synonym(text, text, text, text) is
 create or replace function tool_rag.remove_synonym(
     words text, server text default null, tool text default null, term text default null
 ) returns boolean
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_count int;
 begin
+    perform tool_rag._check_unbound();
     delete from tool_rag.synonym y
     where (remove_synonym.words is null or y.words = remove_synonym.words)
         and y.term is not distinct from remove_synonym.term
@@ -123,12 +125,13 @@ comment on function tool_rag.remove_synonym(text, text, text, text) is
 create or replace function tool_rag.add_example(
     server text, tool text, request text, origin text default 'human'
 ) returns boolean
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_count int;
 begin
+    perform tool_rag._check_unbound();
     if coalesce(add_example.request, '') !~ '[^[:space:]]' or length(add_example.request) > 2000
     then
         raise exception 'the request has % characters instead of 1 to 2000',
@@ -157,12 +160,13 @@ comment on function tool_rag.add_example(text, text, text, text) is
 create or replace function tool_rag.remove_example(
     server text, tool text, request text, origin text default null
 ) returns boolean
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_count int;
 begin
+    perform tool_rag._check_unbound();
     if remove_example.origin not in ('human', 'generated', 'feedback') then
         raise exception 'origin is % instead of human, generated or feedback',
             quote_literal(remove_example.origin)

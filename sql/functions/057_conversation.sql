@@ -16,14 +16,17 @@ comment on function tool_rag._needs(int[]) is 'Tools and all that they need, dir
 create or replace function tool_rag.add_dependency(
     server text, tool text, needs_server text, needs_tool text, reason text
 ) returns boolean
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_tool_id int := tool_rag._find_tool(add_dependency.server, add_dependency.tool);
-    v_needs_id int := tool_rag._find_tool(add_dependency.needs_server, add_dependency.needs_tool);
+    v_tool_id int;
+    v_needs_id int;
     v_count int;
 begin
+    perform tool_rag._check_unbound();
+    v_tool_id := tool_rag._find_tool(add_dependency.server, add_dependency.tool);
+    v_needs_id := tool_rag._find_tool(add_dependency.needs_server, add_dependency.needs_tool);
     if coalesce(add_dependency.reason, '') !~ '[^[:space:]]' or length(add_dependency.reason) > 1000
     then
         raise exception 'the reason has % characters instead of 1 to 1000',
@@ -49,12 +52,13 @@ comment on function tool_rag.add_dependency(text, text, text, text, text) is
 create or replace function tool_rag.remove_dependency(
     server text, tool text, needs_server text, needs_tool text
 ) returns boolean
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_count int;
 begin
+    perform tool_rag._check_unbound();
     delete from tool_rag.dependency d
     where d.tool_id = tool_rag._find_tool(remove_dependency.server, remove_dependency.tool)
         and d.needs_id
@@ -67,7 +71,7 @@ comment on function tool_rag.remove_dependency(text, text, text, text) is
 'One tool no longer needs another; false where it did not.';
 
 create or replace function tool_rag._expand_needs(
-    p_tool_ids int[], p_role_ids int[], p_server_ids int[], p_depth int
+    p_tool_ids int[], p_role_ids int[], p_server_ids int[], p_gate int[], p_depth int
 ) returns table (tool_id int, needed_by int, reason text, depth int)
 language sql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -77,60 +81,100 @@ as $$
         select d.needs_id, d.tool_id, d.reason, 1
         from tool_rag.dependency d
         where d.tool_id = any(p_tool_ids) and p_depth > 0
-            and tool_rag._is_visible(d.needs_id, p_role_ids, p_server_ids)
+            and tool_rag._is_visible(d.needs_id, p_role_ids, p_server_ids, p_gate)
         union
         select d.needs_id, d.tool_id, d.reason, n.depth + 1
         from needed n
         join tool_rag.dependency d on d.tool_id = n.tool_id
-        where n.depth < p_depth and tool_rag._is_visible(d.needs_id, p_role_ids, p_server_ids)
+        where n.depth < p_depth
+            and tool_rag._is_visible(d.needs_id, p_role_ids, p_server_ids, p_gate)
     )
     select distinct on (n.tool_id) n.tool_id, n.needed_by, n.reason, n.depth
     from needed n
     where n.tool_id <> all(p_tool_ids)
     order by n.tool_id, n.depth, array_position(p_tool_ids, n.needed_by), n.needed_by
 $$;
-comment on function tool_rag._expand_needs(int[], int[], int[], int) is
+comment on function tool_rag._expand_needs(int[], int[], int[], int[], int) is
 'What tools need beyond themselves, down to a depth, as far as the caller may see it.';
 
 create or replace function tool_rag._is_visible(
-    p_tool_id int, p_role_ids int[], p_server_ids int[]
+    p_tool_id int, p_role_ids int[], p_server_ids int[], p_gate int[]
 ) returns boolean
 language sql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
+    -- A gate is in order: it is searched by halves.
     select coalesce(
         max(r.allow_until) > statement_timestamp() and max(r.deny_until) <= statement_timestamp(),
+        p_gate[width_bucket(p_tool_id, p_gate)] = p_tool_id,
         false
     )
     from tool_rag.role_tool r
     where r.tool_id = p_tool_id and r.role_id = any(p_role_ids)
         and (p_server_ids is null or r.server_id = any(p_server_ids))
 $$;
-comment on function tool_rag._is_visible(int, int[], int[]) is
-'Whether roles together may see one tool now.';
+comment on function tool_rag._is_visible(int, int[], int[], int[]) is
+'Whether a caller (see _caller) may see one tool now.';
 
-create or replace function tool_rag._find_called(p_server text, p_tool text) returns int
+create or replace function tool_rag._find_visible(
+    p_servers text[], p_tools text[], p_role_ids int[], p_gate int[]
+) returns int[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    return array(
+        with visible as materialized (
+            select t.tool_id, s.name as server, t.name
+            from unnest(tool_rag._visible_names(
+                array(select tool_rag._fold_name(n.name) from unnest(p_tools) n (name)),
+                p_role_ids, null, p_gate
+            )) v (tool_id)
+            join tool_rag.tool t on t.tool_id = v.tool_id
+            join tool_rag.server s on s.server_id = t.server_id
+        )
+        select v.tool_id
+        from unnest(p_servers, p_tools) with ordinality n (server, name, place)
+        left join visible v on v.server = n.server and v.name = n.name
+        order by n.place
+    );
+end
+$$;
+comment on function tool_rag._find_visible(text[], text[], int[], int[]) is
+'The tools of some names, null for each that a caller (see _caller) may not see: for one that is '
+'hidden by the same steps as for one that does not exist.';
+
+create or replace function tool_rag._find_called(
+    p_servers text[], p_tools text[], p_roles text[], p_allowed jsonb
+) returns int[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_tool_id constant int := tool_rag._tool_id(p_server, p_tool);
+    v_caller constant record := tool_rag._caller(p_roles, p_allowed, null);
+    v_tool_ids constant int[] := tool_rag._find_visible(
+        p_servers, p_tools, v_caller.role_ids, v_caller.gate
+    );
+    v_place constant int := array_position(v_tool_ids, null);
 begin
-    if v_tool_id is null then
-        raise exception 'tool "%/%" does not exist', p_server, p_tool using
-            errcode = 'undefined_object',
-            hint = 'Note what was called or sent, each as server and tool; resolve_tool finds '
-                'misspelt names.';
+    if v_place is not null then
+        raise exception 'tool "%/%" does not exist for these roles', p_servers[v_place],
+            p_tools[v_place]
+            using errcode = 'undefined_object',
+            hint = 'Name it as its server and its tool, with the roles of the search; '
+                'resolve_tool finds misspelt names.';
     end if;
-    return v_tool_id;
+    return v_tool_ids;
 end
 $$;
-comment on function tool_rag._find_called(text, text) is
-'A tool''s id, or an error that names no other tool: a model wrote the name.';
+comment on function tool_rag._find_called(text[], text[], text[], jsonb) is
+'The tools that a caller names, or an error that names no other tool: a model wrote the names.';
 
-create or replace function tool_rag.record_use(conversation text, turn int, server text, tool text)
-returns void
-language plpgsql volatile parallel unsafe
+create or replace function tool_rag.record_use(
+    conversation text, turn int, server text, tool text, roles text[] default null,
+    allowed jsonb default null
+) returns void
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -142,22 +186,26 @@ begin
             hint = 'Count the assistant''s turns; any identifier of the conversation serves.';
     end if;
     insert into tool_rag.tool_use (conversation, turn, tool_id)
-    values (
-        record_use.conversation, record_use.turn,
-        tool_rag._find_called(record_use.server, record_use.tool)
-    )
+    select record_use.conversation, record_use.turn, t.tool_id
+    from unnest(tool_rag._find_called(
+        array[record_use.server], array[record_use.tool], record_use.roles, record_use.allowed
+    )) t (tool_id)
     on conflict on constraint tool_use_pkey do update set used_at = excluded.used_at;
 end
 $$;
-comment on function tool_rag.record_use(text, int, text, text) is
-'Notes that a conversation used a tool in one of its assistant turns.';
+comment on function tool_rag.record_use(text, int, text, text, text[], jsonb) is
+'Notes that a conversation used a tool in one of its assistant turns. roles and allowed say who '
+'asks, as in search_tools: only a tool that these may see is noted.';
 
-create or replace function tool_rag.record_sent(conversation text, tools text[]) returns int
-language plpgsql volatile parallel unsafe
+create or replace function tool_rag.record_sent(
+    conversation text, tools text[], roles text[] default null, allowed jsonb default null
+) returns int
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_wrong text;
+    v_tool_ids int[];
     v_place int;
     v_count int;
 begin
@@ -178,6 +226,19 @@ begin
             errcode = 'invalid_parameter_value',
             hint = 'Pass the tools in the order of the prompt, each as ''SERVER/TOOL''.';
     end if;
+    v_tool_ids := tool_rag._find_called(
+        array(
+            select split_part(t.tool, '/', 1)
+            from unnest(record_sent.tools) with ordinality t (tool, place)
+            order by t.place
+        ),
+        array(
+            select substr(t.tool, strpos(t.tool, '/') + 1)
+            from unnest(record_sent.tools) with ordinality t (tool, place)
+            order by t.place
+        ),
+        record_sent.roles, record_sent.allowed
+    );
     -- One at a time, so that two callers give no place twice.
     perform pg_advisory_xact_lock(hashtextextended('tool_sent ' || record_sent.conversation, 0));
     update tool_rag.tool_sent s
@@ -189,13 +250,9 @@ begin
     insert into tool_rag.tool_sent (conversation, place, tool_id)
     select record_sent.conversation, v_place + row_number() over (order by n.place), n.tool_id
     from (
-        select
-            tool_rag._find_called(
-                split_part(t.tool, '/', 1), substr(t.tool, strpos(t.tool, '/') + 1)
-            ) as tool_id,
-            min(t.place) as place
-        from unnest(record_sent.tools) with ordinality t (tool, place)
-        group by t.tool
+        select t.tool_id, min(t.place) as place
+        from unnest(v_tool_ids) with ordinality t (tool_id, place)
+        group by t.tool_id
     ) n
     where not exists (
         select
@@ -206,19 +263,21 @@ begin
     return v_count;
 end
 $$;
-comment on function tool_rag.record_sent(text, text[]) is
+comment on function tool_rag.record_sent(text, text[], text[], jsonb) is
 'Notes which tools (''SERVER/TOOL'', in order) a conversation''s model was given; those that are new '
-'come after the earlier ones. Returns how many are new.';
+'come after the earlier ones. Returns how many are new. roles and allowed say who asks, as in '
+'search_tools.';
 
 create or replace function tool_rag.forget_conversations(
     before timestamptz, conversation text default null
 ) returns int
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_count int;
 begin
+    perform tool_rag._check_unbound();
     if forget_conversations.before is null then
         raise exception 'before is null' using
             errcode = 'invalid_parameter_value',

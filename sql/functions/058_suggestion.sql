@@ -149,7 +149,7 @@ create or replace function tool_rag.suggest_dependencies(
     server text, tool text, needs_server text, needs_tool text, parameter text, reason text,
     confidence real
 )
-language sql stable parallel safe
+language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 set standard_conforming_strings = on
 set jit = off
@@ -169,7 +169,7 @@ as $$
         from tool_rag.tool t
         join tool_rag.server s on s.server_id = t.server_id
         cross join lateral tool_rag._parse_tool_name(t.name, s.name) n
-        where t.enabled and s.enabled
+        where tool_rag._check_unbound() and t.enabled and s.enabled
             and (suggest_dependencies.server is null or s.name = suggest_dependencies.server)
     ),
     required as materialized (

@@ -1,7 +1,7 @@
 -- Triggers: every edit, also by plain SQL, leaves index, statistics and access exact at its end.
 
 create or replace function tool_rag._before_edit() returns trigger
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -12,7 +12,7 @@ $$;
 comment on function tool_rag._before_edit() is 'Orders edits: see _lock_catalogue.';
 
 create or replace function tool_rag._before_tool_write() returns trigger
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -33,7 +33,7 @@ $$;
 comment on function tool_rag._before_tool_write() is 'Fills the derived columns of a tool.';
 
 create or replace function tool_rag._after_tool_insert() returns trigger
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -50,7 +50,7 @@ $$;
 comment on function tool_rag._after_tool_insert() is 'Indexes new tools and applies the rules.';
 
 create or replace function tool_rag._after_tool_update() returns trigger
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -82,7 +82,7 @@ comment on function tool_rag._after_tool_update() is
 'Indexes tools whose texts changed, and applies the rules where a name or state did.';
 
 create or replace function tool_rag._after_tool_delete() returns trigger
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -99,7 +99,7 @@ comment on function tool_rag._after_tool_delete() is
 'Takes removed tools out of the index; vectors and access go by foreign key.';
 
 create or replace function tool_rag._after_tool_truncate() returns trigger
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -111,7 +111,7 @@ $$;
 comment on function tool_rag._after_tool_truncate() is 'Empties the index with the tools.';
 
 create or replace function tool_rag._after_server_update() returns trigger
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -139,7 +139,7 @@ comment on function tool_rag._after_server_update() is
 'A server''s name is among its tools'' texts and in patterns; its state decides what is seen.';
 
 create or replace function tool_rag._after_role_parent_change() returns trigger
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -176,7 +176,7 @@ comment on function tool_rag._after_role_parent_change() is
 'Refuses cycles; applies the rules to roles whose parents changed, and to their heirs.';
 
 create or replace function tool_rag._after_grant_rule_change() returns trigger
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -204,7 +204,7 @@ comment on function tool_rag._after_grant_rule_change() is
 'Applies changed rules to the tools that they fit, for their roles and the heirs of these.';
 
 create or replace function tool_rag._after_ranking_setting_update() returns trigger
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -300,7 +300,7 @@ old table as old_setting
 for each statement execute function tool_rag._after_ranking_setting_update();
 
 create or replace function tool_rag._before_synonym_write() returns trigger
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -311,7 +311,7 @@ $$;
 comment on function tool_rag._before_synonym_write() is 'Fills the derived column of a synonym.';
 
 create or replace function tool_rag._after_synonym_change() returns trigger
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -331,7 +331,7 @@ comment on function tool_rag._after_synonym_change() is
 'Indexes the tools whose synonyms changed; those of terms are read by each search.';
 
 create or replace function tool_rag._before_example_write() returns trigger
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -342,7 +342,7 @@ $$;
 comment on function tool_rag._before_example_write() is 'Fills the derived column of an example.';
 
 create or replace function tool_rag._after_example_write() returns trigger
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -353,7 +353,7 @@ $$;
 comment on function tool_rag._after_example_write() is 'Computes the vectors of new examples.';
 
 create or replace function tool_rag._after_example_delete() returns trigger
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -404,7 +404,7 @@ after delete on tool_rag.example referencing old table as changed
 for each statement execute function tool_rag._after_example_delete();
 
 create or replace function tool_rag._after_dependency_write() returns trigger
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -438,7 +438,7 @@ after update on tool_rag.dependency referencing new table as changed
 for each statement execute function tool_rag._after_dependency_write();
 
 create or replace function tool_rag._after_wording_truncate() returns trigger
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin

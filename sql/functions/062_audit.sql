@@ -1,4 +1,4 @@
--- The audit of changes: by trigger, so that plain SQL leaves its traces too.
+-- Writing the audit: changes by trigger, so that plain SQL leaves its traces too; and searches.
 
 create or replace function tool_rag._audited_row(p_row jsonb) returns jsonb
 language sql immutable parallel safe
@@ -15,7 +15,9 @@ return case p_object
     when 'role_parent' then concat_ws(',', p_row ->> 'role_id', p_row ->> 'parent_id')
     when 'dependency' then concat_ws(',', p_row ->> 'tool_id', p_row ->> 'needs_id')
     when 'api_key_role' then concat_ws(',', p_row ->> 'key_id', p_row ->> 'role_id')
+    when 'login_role' then concat_ws(',', p_row ->> 'login_id', p_row ->> 'role_id')
     when 'ranking_setting' then '1'
+    when 'access_setting' then '1'
     when 'audit_setting' then '1'
     else p_row ->> (
         case p_object when 'grant_rule' then 'grant' when 'api_key' then 'key' else p_object end
@@ -36,6 +38,8 @@ begin
             select s.name into v_label from tool_rag.server s where s.server_id = p_id::int;
         when 'role' then
             select r.name into v_label from tool_rag.role r where r.role_id = p_id::int;
+        when 'login' then
+            select l.name into v_label from tool_rag.login l where l.login_id = p_id::int;
         when 'api_key' then
             select k.name into v_label from tool_rag.api_key k where k.key_id = p_id::int;
         else
@@ -56,7 +60,7 @@ begin
 end
 $$;
 comment on function tool_rag._label_of(text, text) is
-'What a server, role, key or tool is called, or was before it went.';
+'What a server, role, login, key or tool is called, or was before it went.';
 
 create or replace function tool_rag._audited_label(p_object text, p_row jsonb) returns text
 language sql stable parallel safe
@@ -66,6 +70,11 @@ as $$
         when 'server' then p_row ->> 'name'
         when 'role' then p_row ->> 'name'
         when 'api_key' then p_row ->> 'name'
+        when 'login' then p_row ->> 'name'
+        when 'login_role' then format(
+            '%s is bound to %s', tool_rag._label_of('login', p_row ->> 'login_id'),
+            tool_rag._label_of('role', p_row ->> 'role_id')
+        )
         when 'api_key_role' then format(
             '%s has role %s', tool_rag._label_of('api_key', p_row ->> 'key_id'),
             tool_rag._label_of('role', p_row ->> 'role_id')
@@ -99,7 +108,7 @@ $$;
 comment on function tool_rag._audited_label(text, jsonb) is 'A row of an audited table in words.';
 
 create or replace function tool_rag._record_insert() returns trigger
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -114,7 +123,7 @@ $$;
 comment on function tool_rag._record_insert() is 'Audits new rows.';
 
 create or replace function tool_rag._record_update() returns trigger
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -142,7 +151,7 @@ $$;
 comment on function tool_rag._record_update() is 'Audits rows that an update changed.';
 
 create or replace function tool_rag._record_delete() returns trigger
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -159,7 +168,7 @@ $$;
 comment on function tool_rag._record_delete() is 'Audits a row that goes.';
 
 create or replace function tool_rag._record_truncate() returns trigger
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -176,7 +185,7 @@ $$;
 comment on function tool_rag._record_truncate() is 'Audits every row of a table that is emptied.';
 
 create or replace function tool_rag._refuse_audit_edit() returns trigger
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -192,13 +201,64 @@ comment on function tool_rag._refuse_audit_edit() is
 'Keeps entries of the audit as they were written. It guards against mistakes: who owns the tables '
 'can drop the trigger.';
 
+create or replace function tool_rag._record_search(
+    p_started timestamptz, p_query text, p_roles text[], p_conversation text, p_tool_ids int[]
+) returns void
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_level constant text := (select s.level from tool_rag.audit_setting s);
+    v_tools constant int := cardinality(p_tool_ids);
+    v_outcome constant text := case v_tools when 0 then 'empty' else 'found' end;
+    v_tokens int;
+    v_detail jsonb;
+    v_milliseconds real;
+begin
+    if v_level = 'off' then
+        return;
+    end if;
+    select coalesce(sum(t.token_count), 0),
+        case when v_level = 'full' then jsonb_build_object(
+            'query', p_query,
+            'tools', coalesce(
+                jsonb_agg(concat_ws('/', s.name, t.name) order by i.place), '[]'
+            )
+        ) end
+    into v_tokens, v_detail
+    from unnest(p_tool_ids) with ordinality i (tool_id, place)
+    join tool_rag.tool t on t.tool_id = i.tool_id
+    join tool_rag.server s on s.server_id = t.server_id;
+    v_milliseconds := 1000 * extract(epoch from clock_timestamp() - p_started);
+    if current_setting('transaction_read_only')::boolean then
+        raise log 'tool_rag audit: %', jsonb_strip_nulls(jsonb_build_object(
+            'kind', 'search', 'login', session_user, 'roles', p_roles,
+            'actor', nullif(current_setting('tool_rag.actor', true), ''),
+            'conversation', p_conversation, 'outcome', v_outcome, 'tools', v_tools,
+            'tokens', v_tokens, 'milliseconds', v_milliseconds, 'detail', v_detail
+        ));
+        return;
+    end if;
+    insert into tool_rag.audit_event (
+        kind, roles, conversation, outcome, tools, tokens, milliseconds, detail
+    )
+    values (
+        'search', p_roles, p_conversation, v_outcome, v_tools, v_tokens, v_milliseconds, v_detail
+    );
+end
+$$;
+comment on function tool_rag._record_search(timestamptz, text, text[], text, int[]) is
+'Audits a search as far as the level has it: as a row, or in a read-only transaction as a line of '
+'the server''s log. Volatile, so that search_tools, which is stable, may write through it.';
+
 do $$
 declare
     v_table text;
 begin
     foreach v_table in array array[
         'server', 'tool', 'role', 'role_parent', 'grant_rule', 'synonym', 'example', 'dependency',
-        'ranking_setting', 'audit_setting', 'api_key', 'api_key_role'
+        'ranking_setting', 'access_setting', 'audit_setting', 'login', 'login_role', 'api_key',
+        'api_key_role'
     ] loop
         -- "zz": after the triggers that act on the edit, which may still refuse it.
         execute format(

@@ -414,8 +414,8 @@ comment on function tool_rag._propose_by_model(
 create or replace function tool_rag._candidates(
     p_lexeme_ids int[], p_weights float8[], p_frequencies int[], p_base float8, p_slope float8,
     p_embedding @extschema:vector@.halfvec, p_model_id int,
-    p_model_vector @extschema:vector@.halfvec, p_role_ids int[], p_server_ids int[], p_depth int,
-    p_exact boolean
+    p_model_vector @extschema:vector@.halfvec, p_role_ids int[], p_server_ids int[], p_gate int[],
+    p_depth int, p_exact boolean
 ) returns int[]
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
@@ -429,6 +429,10 @@ declare
     v_tool_ids int[];
     v_near int[];
 begin
+    -- What does not follow from roles alone was made out before, tool by tool.
+    if p_gate is not null then
+        return p_gate;
+    end if;
     -- Of one role the rows are the tools; of several a tool may have more than one, and a deny.
     v_tool_ids := array(
         select r.tool_id
@@ -466,6 +470,6 @@ end
 $$;
 comment on function tool_rag._candidates(
     int[], float8[], int[], float8, float8, @extschema:vector@.halfvec, int,
-    @extschema:vector@.halfvec, int[], int[], int, boolean
+    @extschema:vector@.halfvec, int[], int[], int[], int, boolean
 ) is
 'The permitted tools to score: all where they are few, else those that the indexes propose.';

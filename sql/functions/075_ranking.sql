@@ -2,7 +2,7 @@
 
 create or replace function tool_rag._rank_request(
     p_text text, p_model_id int, p_embedding @extschema:vector@.halfvec, p_role_ids int[],
-    p_server_ids int[], p_limit int, p_depth int, p_options jsonb,
+    p_server_ids int[], p_gate int[], p_limit int, p_depth int, p_options jsonb,
     out lexeme_ids int[], out words text[], out terms text[], out expansion text,
     out vector @extschema:vector@.halfvec, out word_count int,
     out tool_ids int[], out scores float8[], out relevances float8[], out word_places int[],
@@ -44,7 +44,8 @@ begin
     v_sameness := -(vector operator(@extschema:vector@.<#>) tool_rag._tool_in_general());
     v_ids := tool_rag._candidates(
         lexeme_ids, v_query.weights, v_query.frequencies, v_query.base, v_query.slope, vector,
-        p_model_id, v_model_vector, p_role_ids, p_server_ids, p_depth, coalesce((p_options -> 'exact')::boolean, false)
+        p_model_id, v_model_vector, p_role_ids, p_server_ids, p_gate, p_depth,
+        coalesce((p_options -> 'exact')::boolean, false)
     );
     if v_ids = '{}' then
         return;
@@ -107,7 +108,7 @@ begin
 end
 $$;
 comment on function tool_rag._rank_request(
-    text, int, @extschema:vector@.halfvec, int[], int[], int, int, jsonb
+    text, int, @extschema:vector@.halfvec, int[], int[], int[], int, int, jsonb
 ) is
 'The permitted tools that serve one text best, by all arms: in order, with fused scores, relevance '
 'and what each arm said; and the text''s lexemes and vector. Everything is null where nothing is '
@@ -272,7 +273,8 @@ comment on function tool_rag._merge_ranks(
 
 create or replace function tool_rag._rank_plan(
     p_texts text[], p_kinds text[], p_model_id int, p_embedding @extschema:vector@.halfvec,
-    p_role_ids int[], p_server_ids int[], p_k int, p_min_relevance float8, p_options jsonb,
+    p_role_ids int[], p_server_ids int[], p_gate int[], p_k int, p_min_relevance float8,
+    p_options jsonb,
     out tool_ids int[], out scores float8[], out relevances float8[], out requests int[],
     out word_places int[], out word_scores float8[], out meaning_places int[],
     out model_places int[], out model_scores float8[],
@@ -307,7 +309,7 @@ begin
     for i in 1 .. cardinality(p_texts) loop
         v_rank := tool_rag._rank_request(
             p_texts[i], p_model_id, case when i = 1 then p_embedding end, p_role_ids,
-            p_server_ids, v_limit,
+            p_server_ids, p_gate, v_limit,
             case when i = 1 then greatest(100, v_limit) else v_deep end, p_options
         );
         vectors[i] := v_rank.vector;
@@ -372,7 +374,7 @@ begin
 end
 $$;
 comment on function tool_rag._rank_plan(
-    text[], text[], int, @extschema:vector@.halfvec, int[], int[], int, float8, jsonb
+    text[], text[], int, @extschema:vector@.halfvec, int[], int[], int[], int, float8, jsonb
 ) is
 'The k best tools for the texts of a plan, and by which text each is there; and the lexemes and '
 'vectors of all texts, to explain it by.';

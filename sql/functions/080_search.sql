@@ -129,7 +129,8 @@ comment on function tool_rag._check_embedding(@extschema:vector@.vector, text) i
 'error where it can''t be one of that model.';
 
 create or replace function tool_rag._find_companions(
-    p_tool_ids int[], p_conversation text, p_role_ids int[], p_server_ids int[], p_options jsonb,
+    p_tool_ids int[], p_conversation text, p_role_ids int[], p_server_ids int[], p_gate int[],
+    p_options jsonb,
     out tool_ids int[], out needed_by int[], out needs text[], out turns int[],
     out sent_places int[]
 )
@@ -166,7 +167,7 @@ begin
                 where l.conversation = p_conversation
             )
             and (u.tool_id = any(p_tool_ids)) is not true
-            and tool_rag._is_visible(u.tool_id, p_role_ids, p_server_ids)
+            and tool_rag._is_visible(u.tool_id, p_role_ids, p_server_ids, p_gate)
         group by u.tool_id
         order by 2 desc, 1
         limit v_most
@@ -175,7 +176,8 @@ begin
         select n.tool_id, 1 as part, row_number() over (order by n.depth, n.tool_id) as place,
             n.needed_by, n.reason as need, null::int as turn
         from tool_rag._expand_needs(
-            coalesce(p_tool_ids, '{}') || coalesce(v_used, '{}'), p_role_ids, p_server_ids, v_depth
+            coalesce(p_tool_ids, '{}') || coalesce(v_used, '{}'), p_role_ids, p_server_ids, p_gate,
+            v_depth
         ) n
         union all
         select u.tool_id, 2, u.place, null, null, u.turn
@@ -186,7 +188,7 @@ begin
         from tool_rag.tool_sent s
         where s.conversation = p_conversation
             and (p_options -> 'keep_order')::boolean
-            and tool_rag._is_visible(s.tool_id, p_role_ids, p_server_ids)
+            and tool_rag._is_visible(s.tool_id, p_role_ids, p_server_ids, p_gate)
         order by s.place
         limit v_kept
     ),
@@ -213,7 +215,7 @@ begin
     tool_ids := coalesce(tool_ids[v_count + 1 :], '{}');
 end
 $$;
-comment on function tool_rag._find_companions(int[], text, int[], int[], jsonb) is
+comment on function tool_rag._find_companions(int[], text, int[], int[], int[], jsonb) is
 'What comes on top of the best tools: what they need, tools that the conversation uses with what '
 'they need, and with "keep_order" those it was sent. The other arrays begin with the best ones.';
 
@@ -269,12 +271,13 @@ create or replace function tool_rag.search_tools(
     servers text[] default null,
     token_budget int default null,
     min_relevance float8 default null,
-    options jsonb default '{}'
+    options jsonb default '{}',
+    allowed jsonb default null
 ) returns table (
     rank int, server text, name text, title text, description text, input_schema jsonb,
     is_action boolean, relevance real, score real, tokens int, reason text, explain jsonb
 )
-language plpgsql stable parallel restricted rows 10
+language plpgsql stable parallel unsafe rows 10 security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
 set plan_cache_mode = force_generic_plan
@@ -285,21 +288,22 @@ set enable_bitmapscan = off
 as $$
 #variable_conflict use_column
 declare
-    v_role_ids int[];
     v_server_ids int[];
+    v_caller record;
     v_plan record;
     v_given record;
     v_best record;
     v_tool_ids int[];
     v_more record;
     v_kept int[];
+    v_started constant timestamptz := clock_timestamp();
 begin
     perform tool_rag._check_search(
         search_tools.query, search_tools.k, search_tools.context, search_tools.token_budget,
         search_tools.min_relevance, search_tools.options
     );
-    v_role_ids := tool_rag._role_ids(search_tools.roles);
     v_server_ids := tool_rag._server_ids(search_tools.servers);
+    v_caller := tool_rag._caller(search_tools.roles, search_tools.allowed, v_server_ids);
     v_plan := tool_rag._plan_request(
         search_tools.query, search_tools.context, search_tools.options
     );
@@ -308,20 +312,25 @@ begin
     );
     v_best := tool_rag._rank_plan(
         v_plan.texts, v_plan.kinds, (v_given.model).model_id, v_given.vector,
-        v_role_ids, v_server_ids, search_tools.k, search_tools.min_relevance, search_tools.options
+        v_caller.role_ids, v_server_ids, v_caller.gate, search_tools.k,
+        search_tools.min_relevance, search_tools.options
     );
     v_more := tool_rag._find_companions(
-        v_best.tool_ids, search_tools.conversation, v_role_ids, v_server_ids, search_tools.options
+        v_best.tool_ids, search_tools.conversation, v_caller.role_ids, v_server_ids,
+        v_caller.gate, search_tools.options
     );
     v_tool_ids := v_best.tool_ids || v_more.tool_ids;
-    if coalesce(cardinality(v_tool_ids), 0) = 0 then
-        return;
-    end if;
-    v_kept := v_tool_ids;
-    if search_tools.token_budget is not null then
+    v_kept := coalesce(v_tool_ids, '{}');
+    if search_tools.token_budget is not null and v_kept <> '{}' then
         v_kept := tool_rag._fit_budget(
             v_tool_ids, v_more.needed_by, search_tools.token_budget
         );
+    end if;
+    perform tool_rag._record_search(
+        v_started, search_tools.query, search_tools.roles, search_tools.conversation, v_kept
+    );
+    if v_kept = '{}' then
+        return;
     end if;
     return query
     select row_number() over (order by h.sent_place, h.place)::int, h.server, h.name,
@@ -333,16 +342,18 @@ begin
         v_best.word_scores, v_best.meaning_places, v_best.model_places, v_best.model_scores,
         (v_given.model).name, v_kept, v_plan.texts, v_plan.kinds,
         v_best.vectors, v_best.expansions, v_best.lexeme_ids, v_best.words,
-        v_best.word_requests, v_best.terms, v_best.term_requests, v_role_ids
+        v_best.word_requests, v_best.terms, v_best.term_requests, v_caller.named_ids,
+        v_caller.gate
     ) h
     order by 1;
 end
 $$;
 comment on function tool_rag.search_tools(
-    text, text[], int, @extschema:vector@.vector, text[], text, text[], int, float8, jsonb
+    text, text[], int, @extschema:vector@.vector, text[], text, text[], int, float8, jsonb, jsonb
 ) is
 'The tools that serve a request, best first, among those that the caller''s roles may see (null: '
-'the roles of the setting tool_rag.roles). k: how many; servers: only of servers that fit these '
+'the roles of the session''s setting, token or login). allowed, as {"server": {"tools": ["name", '
+'...]}}, takes away all others before anything is ranked. k: how many; servers: only of servers that fit these '
 'patterns; embedding: the query''s vector by a model that was added, the one in use or that of the '
 'option "model", which ranks beside the rest; '
 'options: {"exact": true} scores every permitted tool; "rrf_k", "words_weight", '

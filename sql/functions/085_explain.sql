@@ -7,7 +7,7 @@ create or replace function tool_rag._explain_hits(
     p_model_scores float8[], p_model text, p_kept int[], p_texts text[],
     p_kinds text[], p_vectors @extschema:vector@.halfvec[], p_expansions text[],
     p_lexeme_ids int[], p_words text[], p_word_requests int[], p_terms text[],
-    p_term_requests int[], p_role_ids int[]
+    p_term_requests int[], p_role_ids int[], p_gate int[]
 ) returns table (
     place bigint, sent_place int, server text, name text, title text, description text,
     input_schema jsonb, is_action boolean, relevance real, score real, tokens int, reason text,
@@ -143,42 +143,53 @@ begin
         ) h
         join tool_rag.grant_rule a on a.grant_id = h.grant_id
         join tool_rag.role o on o.role_id = a.role_id
+        union all
+        -- A trusted backend asked for nobody's roles: what it allows is all there is.
+        select 'allowed by the call', null
+        where p_role_ids is null
     ) g on true
-    where l.tool_id = any(p_kept);
+    where l.tool_id = any(p_kept)
+        and (p_gate is null or p_gate[width_bucket(l.tool_id, p_gate)] = l.tool_id);
 end
 $$;
 comment on function tool_rag._explain_hits(
     int[], int[], text[], int[], int[], float8[], float8[], int[], int[], float8[], int[], int[],
     float8[], text, int[], text[], text[], @extschema:vector@.halfvec[], text[], int[], text[],
     int[], text[], int[],
-    int[]
+    int[], int[]
 ) is
 'The rows of a shortlist, with the reasons why each tool is on it.';
 
 create or replace function tool_rag.unmatched_words(
-    query text, roles text[] default null, servers text[] default null
+    query text, roles text[] default null, servers text[] default null,
+    allowed jsonb default null
 ) returns text[]
-language plpgsql stable parallel restricted
+language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_role_ids constant int[] := tool_rag._role_ids(unmatched_words.roles);
     v_server_ids constant int[] := tool_rag._server_ids(unmatched_words.servers);
+    v_caller record;
+    v_visible int[];
     v_config regconfig;
 begin
     perform tool_rag._check_search(unmatched_words.query, 1, '{}', null, null, '{}');
+    v_caller := tool_rag._caller(unmatched_words.roles, unmatched_words.allowed, v_server_ids);
+    v_visible := array(
+        select p.tool_id from tool_rag._permitted(v_caller.role_ids, v_server_ids) p
+    ) || v_caller.gate;
     select r.text_search_config into v_config from tool_rag.ranking_setting r;
     -- Only documents and examples of permitted tools are read, for a word that stands nowhere as
     -- for one of hidden tools: the time it takes tells nothing of these.
     return array(
         with visible as materialized (
             select d.lexeme_ids
-            from tool_rag._permitted(v_role_ids, v_server_ids) p
+            from unnest(v_visible) p (tool_id)
             join tool_rag.document d on d.tool_id = p.tool_id
         ),
         example as materialized (
             select e.lexemes
-            from tool_rag._permitted(v_role_ids, v_server_ids) p
+            from unnest(v_visible) p (tool_id)
             join tool_rag.example e on e.tool_id = p.tool_id
         ),
         word as (
@@ -205,7 +216,7 @@ begin
     );
 end
 $$;
-comment on function tool_rag.unmatched_words(text, text[], text[]) is
+comment on function tool_rag.unmatched_words(text, text[], text[], jsonb) is
 'Words of a request that stand in no tool that the caller may see: candidates for synonyms. Words '
 'that only other tools have are among them, so that nothing is told of these.';
 
@@ -220,13 +231,15 @@ create or replace function tool_rag.explain_missing(
     servers text[] default null,
     token_budget int default null,
     min_relevance float8 default null,
-    options jsonb default '{}'
+    options jsonb default '{}',
+    allowed jsonb default null
 ) returns table (outcome text, rank int, relevance real, reason text, detail jsonb)
-language plpgsql stable parallel restricted rows 1
+language plpgsql stable parallel unsafe rows 1 security definer
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
+    v_caller record;
     v_tool_id int;
     v_last record;
     v_hit record;
@@ -239,7 +252,8 @@ begin
         from tool_rag.search_tools(
             explain_missing.query, explain_missing.roles, explain_missing.k, null,
             explain_missing.context, explain_missing.conversation, explain_missing.servers,
-            explain_missing.token_budget, explain_missing.min_relevance, explain_missing.options
+            explain_missing.token_budget, explain_missing.min_relevance, explain_missing.options,
+            explain_missing.allowed
         ) h
         order by h.rank
     loop
@@ -252,10 +266,12 @@ begin
         end if;
     end loop;
     -- What the roles may not see and what does not exist get one answer, by the same steps.
-    v_tool_id := tool_rag._tool_id(explain_missing.server, explain_missing.tool);
-    if not tool_rag._is_visible(
-        coalesce(v_tool_id, 0), tool_rag._role_ids(explain_missing.roles), null
-    ) then
+    v_caller := tool_rag._caller(explain_missing.roles, explain_missing.allowed, null);
+    v_tool_id := (tool_rag._find_visible(
+        array[explain_missing.server], array[explain_missing.tool], v_caller.role_ids,
+        v_caller.gate
+    ))[1];
+    if v_tool_id is null then
         return query select 'not_permitted', null::int, null::real,
             format(
                 'these roles may see no tool %s/%s', explain_missing.server, explain_missing.tool
@@ -276,7 +292,7 @@ begin
     from tool_rag.search_tools(
         explain_missing.query, explain_missing.roles, 1000, null, explain_missing.context,
         null, explain_missing.servers, null, null,
-        explain_missing.options || '{"needs_depth": 0}'
+        explain_missing.options || '{"needs_depth": 0}', explain_missing.allowed
     ) h
     where h.server = explain_missing.server and h.name = explain_missing.tool;
     if v_deep.relevance < explain_missing.min_relevance::real then
@@ -292,7 +308,8 @@ begin
         from tool_rag.search_tools(
             explain_missing.query, explain_missing.roles, explain_missing.k, null,
             explain_missing.context, explain_missing.conversation, explain_missing.servers,
-            null, explain_missing.min_relevance, explain_missing.options
+            null, explain_missing.min_relevance, explain_missing.options,
+            explain_missing.allowed
         ) h
         where h.server = explain_missing.server and h.name = explain_missing.tool
     ) then
@@ -324,13 +341,14 @@ begin
         coalesce(v_deep.explain, '{}') || jsonb_build_object(
             'last', v_last.server || '/' || v_last.name,
             'unmatched', tool_rag.unmatched_words(
-                explain_missing.query, explain_missing.roles, explain_missing.servers
+                explain_missing.query, explain_missing.roles, explain_missing.servers,
+                explain_missing.allowed
             )
         );
 end
 $$;
 comment on function tool_rag.explain_missing(
-    text, text, text, text[], int, text[], text, text[], int, float8, jsonb
+    text, text, text, text[], int, text[], text, text[], int, float8, jsonb, jsonb
 ) is
 'Why a search, with the same arguments, does not return a tool: crowded_out (by better ones), '
 'below_cut_off, over_budget, other_server or not_permitted, which also stands for a tool that does '
@@ -346,13 +364,14 @@ create or replace function tool_rag.search_tools_batch(
     servers text[] default null,
     token_budget int default null,
     min_relevance float8 default null,
-    options jsonb default '{}'
+    options jsonb default '{}',
+    allowed jsonb default null
 ) returns table (
     query_number int, rank int, server text, name text, title text, description text,
     input_schema jsonb, is_action boolean, relevance real, score real, tokens int, reason text,
     explain jsonb
 )
-language plpgsql stable parallel restricted rows 20
+language plpgsql stable parallel unsafe rows 20 security definer
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -379,13 +398,13 @@ begin
         q.query, search_tools_batch.roles, coalesce(q.k, 8), null, search_tools_batch.context,
         search_tools_batch.conversation, search_tools_batch.servers,
         search_tools_batch.token_budget, search_tools_batch.min_relevance,
-        search_tools_batch.options
+        search_tools_batch.options, search_tools_batch.allowed
     ) s
     order by q.place, s.rank;
 end
 $$;
 comment on function tool_rag.search_tools_batch(
-    text[], text[], int[], text[], text, text[], int, float8, jsonb
+    text[], text[], int[], text[], text, text[], int, float8, jsonb, jsonb
 ) is
 'Several searches in one statement, in order: query_number counts from 1. limits: k for each of them; '
 'the other arguments hold for all.';

@@ -73,85 +73,123 @@ returns table (
     server text, name text, title text, description text, is_action boolean, tokens int,
     enabled boolean
 )
-language sql stable parallel safe
+language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
     select s.name, t.name, t.title, t.description, t.is_action, t.token_count,
         t.enabled and s.enabled
     from tool_rag.tool t
     join tool_rag.server s on s.server_id = t.server_id
+    where tool_rag._check_unbound()
     order by s.name collate "C", t.name collate "C"
 $$;
 comment on function tool_rag.list_tools() is
 'Every tool of the catalogue, whoever may see it. For admins; callers have permitted_tools.';
 
-create or replace function tool_rag.describe_tool(server text, name text)
-returns table (
+create or replace function tool_rag.describe_tool(
+    server text, name text, roles text[] default null, allowed jsonb default null
+) returns table (
     server text, name text, title text, description text, input_schema jsonb, output_schema jsonb,
     annotations jsonb, is_action boolean, identity_parameters text[], enabled boolean, tokens int,
     updated_at timestamptz
 )
-language sql stable parallel safe
+language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
+    with asked as materialized (
+        select case
+            when describe_tool.roles is null and describe_tool.allowed is null
+                and tool_rag._sees_all()
+            then tool_rag._find_tool(describe_tool.server, describe_tool.name)
+            else (tool_rag._find_called(
+                array[describe_tool.server], array[describe_tool.name], describe_tool.roles,
+                describe_tool.allowed
+            ))[1]
+        end as tool_id
+    )
     select s.name, t.name, t.title, t.description, t.input_schema, t.output_schema, t.annotations,
         t.is_action, t.identity_parameters, t.enabled and s.enabled, t.token_count, t.updated_at
-    from tool_rag.tool t
+    from asked a
+    join tool_rag.tool t on t.tool_id = a.tool_id
     join tool_rag.server s on s.server_id = t.server_id
-    where t.tool_id = tool_rag._find_tool(describe_tool.server, describe_tool.name)
 $$;
-comment on function tool_rag.describe_tool(text, text) is
-'All that the catalogue knows of a tool. For admins: it asks nobody''s roles.';
+comment on function tool_rag.describe_tool(text, text, text[], jsonb) is
+'All that the catalogue knows of a tool that the caller may see; roles and allowed say who asks, as '
+'in search_tools. Without them, whoever may list the whole catalogue is told of any tool.';
 
 create or replace function tool_rag.list_tool_access(server text, tool text)
 returns table (role text, permitted boolean, reason text)
-language sql stable parallel safe
+language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
+    with asked as materialized (
+        select tool_rag._find_tool(list_tool_access.server, list_tool_access.tool) as tool_id
+        where tool_rag._check_unbound()
+    )
     select r.name, j.permitted, j.reason
-    from tool_rag._judge_access(
-        null, tool_rag._find_tool(list_tool_access.server, list_tool_access.tool)
-    ) j
+    from asked a
+    cross join lateral tool_rag._judge_access(null, a.tool_id) j
     join tool_rag.role r on r.role_id = j.role_id
     order by r.name collate "C"
 $$;
 comment on function tool_rag.list_tool_access(text, text) is
 'Which roles may see a tool now, and why: explain_access for every role, without the rules.';
 
-create or replace function tool_rag.count_tools(roles text[] default null)
-returns table (tools int, tokens bigint, all_tools int, all_tokens bigint)
-language sql stable parallel safe
+create or replace function tool_rag.count_tools(
+    roles text[] default null, allowed jsonb default null
+) returns table (tools int, tokens bigint, all_tools int, all_tokens bigint)
+language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
 as $$
-    select
-        count(p.tool_id)::int,
-        coalesce(sum(t.token_count) filter (where p.tool_id is not null), 0),
-        count(*)::int,
-        coalesce(sum(t.token_count), 0)
-    from tool_rag.tool t
-    left join tool_rag._permitted(tool_rag._role_ids(count_tools.roles), null) p
-        on p.tool_id = t.tool_id
+    with caller as materialized (
+        select * from tool_rag._caller(count_tools.roles, count_tools.allowed, null)
+    ),
+    visible as materialized (
+        select p.tool_id from caller c cross join lateral tool_rag._permitted(c.role_ids, null) p
+        union all
+        select unnest(c.gate) from caller c
+    )
+    select v.tools, v.tokens, a.tools, a.tokens
+    from (
+        select count(*)::int as tools, coalesce(sum(t.token_count), 0) as tokens
+        from visible v
+        join tool_rag.tool t on t.tool_id = v.tool_id
+    ) v
+    left join (
+        select count(*)::int as tools, coalesce(sum(t.token_count), 0) as tokens
+        from tool_rag.tool t
+    ) a on tool_rag._sees_all()
 $$;
-comment on function tool_rag.count_tools(text[]) is
+comment on function tool_rag.count_tools(text[], jsonb) is
 'How many tools roles may see now and their tokens in a prompt, beside those of the whole '
-'catalogue; with null the session''s own roles.';
+'catalogue, which only whoever may list that is told; with null the session''s own roles.';
 
 create or replace function tool_rag.unknown_roles(names text[]) returns table (name text)
-language sql stable parallel safe
+language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
+    with login as materialized (select l.bound from tool_rag._read_login() l)
     select n.name
     from (select distinct unnest(unknown_roles.names)) n (name)
-    where not exists (select from tool_rag.role r where r.name = n.name) and n.name is not null
+    cross join login l
+    where n.name is not null and not exists (
+        select
+        from tool_rag.role r
+        where r.name = n.name and (
+            l.bound is null
+            or exists (select from unnest(l.bound) b where r.role_id = any(b::int[]))
+        )
+    )
     order by n.name collate "C"
 $$;
 comment on function tool_rag.unknown_roles(text[]) is
-'Those of some names that no role has. A search takes them for roles that see nothing.';
+'Those of some names that no role has. A search takes them for roles that see nothing. To a bound '
+'login only its own roles are known.';
 
 create or replace function tool_rag.list_roles()
 returns table (name text, description text, parents text[], rules int, tools int)
-language sql stable parallel safe
+language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
 as $$
@@ -177,6 +215,7 @@ as $$
         where allow_until > statement_timestamp() and deny_until <= statement_timestamp()
         group by role_id
     ) t on t.role_id = r.role_id
+    where tool_rag._check_unbound()
     order by r.name collate "C"
 $$;
 comment on function tool_rag.list_roles() is
@@ -187,11 +226,12 @@ returns table (
     rule_role text, server_pattern text, tool_pattern text, effect text, valid_until timestamptz,
     valid boolean
 )
-language sql stable parallel safe
+language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
     with recursive ancestor (role_id, distance) as (
-        select tool_rag._find_role(list_rules.role), 0 where list_rules.role is not null
+        select tool_rag._find_role(list_rules.role), 0
+        where list_rules.role is not null and tool_rag._check_unbound()
         union
         select p.parent_id, a.distance + 1
         from ancestor a
@@ -207,6 +247,7 @@ as $$
     from holder h
     join tool_rag.role r on r.role_id = h.role_id
     join tool_rag.grant_rule g on g.role_id = h.role_id
+    where tool_rag._check_unbound()
     order by h.distance, r.name collate "C", g.effect desc, g.server_pattern collate "C",
         g.tool_pattern collate "C"
 $$;
@@ -217,14 +258,15 @@ comment on function tool_rag.list_rules(text) is
 create or replace function tool_rag.list_synonyms(
     server text default null, tool text default null
 ) returns table (server text, tool text, term text, words text)
-language sql stable parallel safe
+language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
     select s.name, t.name, y.term, y.words
     from tool_rag.synonym y
     left join tool_rag.tool t on t.tool_id = y.tool_id
     left join tool_rag.server s on s.server_id = t.server_id
-    where (list_synonyms.server is null or s.name = list_synonyms.server)
+    where tool_rag._check_unbound()
+        and (list_synonyms.server is null or s.name = list_synonyms.server)
         and (list_synonyms.tool is null or t.name = list_synonyms.tool)
     order by s.name collate "C" nulls first, t.name collate "C", y.term collate "C",
         y.words collate "C"
@@ -235,14 +277,15 @@ comment on function tool_rag.list_synonyms(text, text) is
 create or replace function tool_rag.list_examples(
     server text default null, tool text default null, origin text default null
 ) returns table (server text, tool text, request text, origin text)
-language sql stable parallel safe
+language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
     select s.name, t.name, e.request, e.origin
     from tool_rag.example e
     join tool_rag.tool t on t.tool_id = e.tool_id
     join tool_rag.server s on s.server_id = t.server_id
-    where (list_examples.server is null or s.name = list_examples.server)
+    where tool_rag._check_unbound()
+        and (list_examples.server is null or s.name = list_examples.server)
         and (list_examples.tool is null or t.name = list_examples.tool)
         and (list_examples.origin is null or e.origin = list_examples.origin)
     order by s.name collate "C", t.name collate "C", e.request collate "C"
@@ -252,7 +295,7 @@ comment on function tool_rag.list_examples(text, text, text) is
 
 create or replace function tool_rag.list_dependencies()
 returns table (server text, tool text, needs_server text, needs_tool text, reason text)
-language sql stable parallel safe
+language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
     select s.name, t.name, o.name, n.name, d.reason
@@ -261,19 +304,21 @@ as $$
     join tool_rag.server s on s.server_id = t.server_id
     join tool_rag.tool n on n.tool_id = d.needs_id
     join tool_rag.server o on o.server_id = n.server_id
+    where tool_rag._check_unbound()
     order by s.name collate "C", t.name collate "C", o.name collate "C", n.name collate "C"
 $$;
 comment on function tool_rag.list_dependencies() is
 'Which tools need which others, and why. For admins.';
 
 create or replace function tool_rag.remove_server(name text) returns int
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_server_id int;
     v_count int;
 begin
+    perform tool_rag._check_unbound();
     perform tool_rag._lock_catalogue();
     select s.server_id into v_server_id from tool_rag.server s where s.name = remove_server.name;
     if not found then
@@ -291,3 +336,9 @@ $$;
 comment on function tool_rag.remove_server(text) is
 'Removes a server with its tools; returns how many these were. Rules stay: they fit the server '
 'again when it comes back.';
+
+create or replace view tool_rag.my_tools with (security_barrier) as
+select p.server, p.name, p.title, p.description, p.is_action, p.tokens
+from tool_rag.permitted_tools(null::text[], null::jsonb) p;
+comment on view tool_rag.my_tools is
+'The tools that this session may see now, by its setting tool_rag.roles, its token or its login.';

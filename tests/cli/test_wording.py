@@ -300,7 +300,7 @@ def test_a_search_adds_what_is_needed_and_in_use_within_a_budget(
     assert (over.code, over.out) == (2, "")
     cli("deps", "remove", CREATE, "github/list_issues")
     with ToolRetriever(database) as retriever:
-        retriever.record_use("c", 3, "github", "list_issues")
+        retriever.record_use("c", 3, "github", "list_issues", roles=[developer])
     assert len(cli(*request).rows()) == 1
     used = cli(*request, "--conversation", "c").rows()
     assert used[1]["reason"].startswith("used in turn 3")

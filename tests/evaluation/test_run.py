@@ -152,18 +152,12 @@ def test_a_read_only_server_is_evaluated_too(shop: str) -> None:
     assert unaware.reason == "it takes the right to make a role"
 
 
-def test_a_user_that_may_only_read_can_evaluate(shop: str) -> None:
+def test_an_editor_can_evaluate(shop: str) -> None:
     cases = [case("remove everything for good")]
     user = "tool_rag_eval_reader"
     with psycopg.connect(shop, autocommit=True) as owner:
-        # As docs/sql.md has it for a backend that only searches.
         owner.execute(f"create role {user} login")
-        for grant in (
-            "usage on schema",
-            "select on all tables in schema",
-            "execute on all functions in schema",
-        ):
-            owner.execute(f"grant {grant} tool_rag to {user}")
+        owner.execute(f"select tool_rag.grant_access('{user}', 'editor')")
         try:
             url = psycopg.conninfo.make_conninfo(shop, user=user)
             asked = ask(url, *cases)

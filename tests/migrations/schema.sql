@@ -12,7 +12,7 @@ SET row_security = off;
 
 CREATE SCHEMA tool_rag;
 
-COMMENT ON SCHEMA tool_rag IS 'Tool retrieval (schema 0007_keys)';
+COMMENT ON SCHEMA tool_rag IS 'Tool retrieval (schema 0008_keys)';
 
 CREATE FUNCTION tool_rag._access_at(p_time timestamp with time zone) RETURNS TABLE(role text, server text, tool text)
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -22,100 +22,122 @@ CREATE FUNCTION tool_rag._access_at(p_time timestamp with time zone) RETURNS TAB
 
 COMMENT ON FUNCTION tool_rag._access_at(p_time timestamp with time zone) IS 'Who might use what at a time, from the audit: the rules expanded as role_tool has them.';
 
+CREATE FUNCTION tool_rag._access_of(p_login oid) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._access_of(p_login oid) IS 'What a login may do here: superuser, owner, admin, editor or reader; null: nothing, unless by grants of somebody''s own.';
+
 CREATE FUNCTION tool_rag._after_dependency_write() RETURNS trigger
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._after_dependency_write() IS 'Refuses cycles of dependencies.';
 
 CREATE FUNCTION tool_rag._after_example_delete() RETURNS trigger
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._after_example_delete() IS 'Takes the vectors of examples away.';
 
 CREATE FUNCTION tool_rag._after_example_write() RETURNS trigger
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._after_example_write() IS 'Computes the vectors of new examples.';
 
 CREATE FUNCTION tool_rag._after_grant_rule_change() RETURNS trigger
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._after_grant_rule_change() IS 'Applies changed rules to the tools that they fit, for their roles and the heirs of these.';
 
 CREATE FUNCTION tool_rag._after_ranking_setting_update() RETURNS trigger
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._after_ranking_setting_update() IS 'Indexes the catalogue anew by changed settings.';
 
 CREATE FUNCTION tool_rag._after_role_parent_change() RETURNS trigger
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._after_role_parent_change() IS 'Refuses cycles; applies the rules to roles whose parents changed, and to their heirs.';
 
 CREATE FUNCTION tool_rag._after_server_update() RETURNS trigger
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._after_server_update() IS 'A server''s name is among its tools'' texts and in patterns; its state decides what is seen.';
 
 CREATE FUNCTION tool_rag._after_synonym_change() RETURNS trigger
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._after_synonym_change() IS 'Indexes the tools whose synonyms changed; those of terms are read by each search.';
 
 CREATE FUNCTION tool_rag._after_tool_delete() RETURNS trigger
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._after_tool_delete() IS 'Takes removed tools out of the index; vectors and access go by foreign key.';
 
 CREATE FUNCTION tool_rag._after_tool_insert() RETURNS trigger
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._after_tool_insert() IS 'Indexes new tools and applies the rules.';
 
 CREATE FUNCTION tool_rag._after_tool_truncate() RETURNS trigger
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._after_tool_truncate() IS 'Empties the index with the tools.';
 
 CREATE FUNCTION tool_rag._after_tool_update() RETURNS trigger
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._after_tool_update() IS 'Indexes tools whose texts changed, and applies the rules where a name or state did.';
 
 CREATE FUNCTION tool_rag._after_wording_truncate() RETURNS trigger
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._after_wording_truncate() IS 'Takes the index of truncated synonyms or examples away.';
 
+CREATE FUNCTION tool_rag._allowed_ids(p_allowed jsonb, p_server_ids integer[]) RETURNS integer[]
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._allowed_ids(p_allowed jsonb, p_server_ids integer[]) IS 'The enabled tools that {"server": {"tools": ["name", ...]}} lists, of some servers (null: all).';
+
+CREATE FUNCTION tool_rag._apply_privileges(p_create boolean) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._apply_privileges(p_create boolean) IS 'Gives the group roles tool_rag_reader, tool_rag_editor and tool_rag_admin, which all databases of a server share, exactly what is their own here, and nobody else anything; creates those that are missing, if that is wanted and permitted.';
+
 CREATE FUNCTION tool_rag._audited_key(p_object text, p_row jsonb) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN CASE p_object WHEN 'role_parent'::text THEN concat_ws(','::text, (p_row ->> 'role_id'::text), (p_row ->> 'parent_id'::text)) WHEN 'dependency'::text THEN concat_ws(','::text, (p_row ->> 'tool_id'::text), (p_row ->> 'needs_id'::text)) WHEN 'api_key_role'::text THEN concat_ws(','::text, (p_row ->> 'key_id'::text), (p_row ->> 'role_id'::text)) WHEN 'ranking_setting'::text THEN '1'::text WHEN 'audit_setting'::text THEN '1'::text ELSE (p_row ->> (CASE p_object WHEN 'grant_rule'::text THEN 'grant'::text WHEN 'api_key'::text THEN 'key'::text ELSE p_object END || '_id'::text)) END;
+    RETURN CASE p_object WHEN 'role_parent'::text THEN concat_ws(','::text, (p_row ->> 'role_id'::text), (p_row ->> 'parent_id'::text)) WHEN 'dependency'::text THEN concat_ws(','::text, (p_row ->> 'tool_id'::text), (p_row ->> 'needs_id'::text)) WHEN 'api_key_role'::text THEN concat_ws(','::text, (p_row ->> 'key_id'::text), (p_row ->> 'role_id'::text)) WHEN 'login_role'::text THEN concat_ws(','::text, (p_row ->> 'login_id'::text), (p_row ->> 'role_id'::text)) WHEN 'ranking_setting'::text THEN '1'::text WHEN 'access_setting'::text THEN '1'::text WHEN 'audit_setting'::text THEN '1'::text ELSE (p_row ->> (CASE p_object WHEN 'grant_rule'::text THEN 'grant'::text WHEN 'api_key'::text THEN 'key'::text ELSE p_object END || '_id'::text)) END;
 
 COMMENT ON FUNCTION tool_rag._audited_key(p_object text, p_row jsonb) IS 'The key of a row of an audited table.';
 
@@ -133,34 +155,42 @@ CREATE FUNCTION tool_rag._audited_row(p_row jsonb) RETURNS jsonb
 COMMENT ON FUNCTION tool_rag._audited_row(p_row jsonb) IS 'A row without what triggers derive, and without digests of keys.';
 
 CREATE FUNCTION tool_rag._before_edit() RETURNS trigger
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._before_edit() IS 'Orders edits: see _lock_catalogue.';
 
 CREATE FUNCTION tool_rag._before_example_write() RETURNS trigger
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._before_example_write() IS 'Fills the derived column of an example.';
 
 CREATE FUNCTION tool_rag._before_synonym_write() RETURNS trigger
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._before_synonym_write() IS 'Fills the derived column of a synonym.';
 
 CREATE FUNCTION tool_rag._before_tool_write() RETURNS trigger
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._before_tool_write() IS 'Fills the derived columns of a tool.';
 
-CREATE FUNCTION tool_rag._candidates(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_embedding public.halfvec, p_model_id integer, p_model_vector public.halfvec, p_role_ids integer[], p_server_ids integer[], p_depth integer, p_exact boolean) RETURNS integer[]
+CREATE FUNCTION tool_rag._caller(p_roles text[], p_allowed jsonb, p_server_ids integer[], OUT role_ids integer[], OUT gate integer[], OUT named_ids integer[]) RETURNS record
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._caller(p_roles text[], p_allowed jsonb, p_server_ids integer[], OUT role_ids integer[], OUT gate integer[], OUT named_ids integer[]) IS 'Who asks. A caller sees what role_ids may see; or, where that alone does not say it, role_ids is empty and gate is the very tools, in order, of the given servers (null: all): what the roles asked, those of the session''s setting and token, and those that the login is bound to all permit, and "allowed" lists. named_ids are the roles whose grants a result names; null where none was asked.';
+
+CREATE FUNCTION tool_rag._candidates(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_embedding public.halfvec, p_model_id integer, p_model_vector public.halfvec, p_role_ids integer[], p_server_ids integer[], p_gate integer[], p_depth integer, p_exact boolean) RETURNS integer[]
     LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -168,7 +198,7 @@ CREATE FUNCTION tool_rag._candidates(p_lexeme_ids integer[], p_weights double pr
     SET enable_bitmapscan TO 'off'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._candidates(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_embedding public.halfvec, p_model_id integer, p_model_vector public.halfvec, p_role_ids integer[], p_server_ids integer[], p_depth integer, p_exact boolean) IS 'The permitted tools to score: all where they are few, else those that the indexes propose.';
+COMMENT ON FUNCTION tool_rag._candidates(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_embedding public.halfvec, p_model_id integer, p_model_vector public.halfvec, p_role_ids integer[], p_server_ids integer[], p_gate integer[], p_depth integer, p_exact boolean) IS 'The permitted tools to score: all where they are few, else those that the indexes propose.';
 
 CREATE FUNCTION tool_rag._carry_marks(p_text text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -177,6 +207,13 @@ CREATE FUNCTION tool_rag._carry_marks(p_text text) RETURNS text
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._carry_marks(p_text text) IS 'Vowel signs, viramas and tone marks as letters, so that words keep them in any locale.';
+
+CREATE FUNCTION tool_rag._check_allowed(p_allowed jsonb) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$ ... $_$;
+
+COMMENT ON FUNCTION tool_rag._check_allowed(p_allowed jsonb) IS 'Refuses an argument "allowed" of any other shape.';
 
 CREATE FUNCTION tool_rag._check_digest(p_digest bytea) RETURNS void
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -224,6 +261,22 @@ CREATE FUNCTION tool_rag._check_search(p_query text, p_k integer, p_context text
 
 COMMENT ON FUNCTION tool_rag._check_search(p_query text, p_k integer, p_context text[], p_token_budget integer, p_min_relevance double precision, p_options jsonb) IS 'Refuses arguments of a search that can''t be meant, each with a hint.';
 
+CREATE FUNCTION tool_rag._check_unbound() RETURNS boolean
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._check_unbound() IS 'True, or an error for a bound login: called by what shows or edits more than one''s own tools.';
+
+CREATE FUNCTION tool_rag._common_tools(p_groups text[], p_allowed jsonb, p_server_ids integer[]) RETURNS integer[]
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._common_tools(p_groups text[], p_allowed jsonb, p_server_ids integer[]) IS 'The tools, in order, that each of several groups of roles (arrays as text) may see now, that "allowed" lists, and that are of some servers; null leaves out either of the last two.';
+
 CREATE FUNCTION tool_rag._content_hash(p_title text, p_description text, p_input_schema jsonb, p_output_schema jsonb, p_annotations jsonb) RETURNS bytea
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN sha256(convert_to((jsonb_build_array(p_title, p_description, p_input_schema, p_output_schema, p_annotations))::text, 'UTF8'::name));
@@ -236,6 +289,13 @@ CREATE FUNCTION tool_rag._descendants(p_role_ids integer[]) RETURNS integer[]
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._descendants(p_role_ids integer[]) IS 'Roles and all that inherit from them.';
+
+CREATE FUNCTION tool_rag._drop_groups(p_login oid, p_name text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._drop_groups(p_login oid, p_name text) IS 'Takes a login out of the three groups, whoever put it there.';
 
 CREATE FUNCTION tool_rag._embed_wording(p_text text) RETURNS public.halfvec
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -259,33 +319,33 @@ CREATE FUNCTION tool_rag._expand_access(p_role_ids integer[], p_tool_ids integer
 
 COMMENT ON FUNCTION tool_rag._expand_access(p_role_ids integer[], p_tool_ids integer[]) IS 'What role_tool holds, computed from the rules, for some roles and tools (null: all).';
 
-CREATE FUNCTION tool_rag._expand_needs(p_tool_ids integer[], p_role_ids integer[], p_server_ids integer[], p_depth integer) RETURNS TABLE(tool_id integer, needed_by integer, reason text, depth integer)
+CREATE FUNCTION tool_rag._expand_needs(p_tool_ids integer[], p_role_ids integer[], p_server_ids integer[], p_gate integer[], p_depth integer) RETURNS TABLE(tool_id integer, needed_by integer, reason text, depth integer)
     LANGUAGE sql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._expand_needs(p_tool_ids integer[], p_role_ids integer[], p_server_ids integer[], p_depth integer) IS 'What tools need beyond themselves, down to a depth, as far as the caller may see it.';
+COMMENT ON FUNCTION tool_rag._expand_needs(p_tool_ids integer[], p_role_ids integer[], p_server_ids integer[], p_gate integer[], p_depth integer) IS 'What tools need beyond themselves, down to a depth, as far as the caller may see it.';
 
-CREATE FUNCTION tool_rag._explain_hits(p_tool_ids integer[], p_needed_by integer[], p_needs text[], p_turns integer[], p_sent_places integer[], p_scores double precision[], p_relevances double precision[], p_requests integer[], p_word_places integer[], p_word_scores double precision[], p_meaning_places integer[], p_model_places integer[], p_model_scores double precision[], p_model text, p_kept integer[], p_texts text[], p_kinds text[], p_vectors public.halfvec[], p_expansions text[], p_lexeme_ids integer[], p_words text[], p_word_requests integer[], p_terms text[], p_term_requests integer[], p_role_ids integer[]) RETURNS TABLE(place bigint, sent_place integer, server text, name text, title text, description text, input_schema jsonb, is_action boolean, relevance real, score real, tokens integer, reason text, explain jsonb)
+CREATE FUNCTION tool_rag._explain_hits(p_tool_ids integer[], p_needed_by integer[], p_needs text[], p_turns integer[], p_sent_places integer[], p_scores double precision[], p_relevances double precision[], p_requests integer[], p_word_places integer[], p_word_scores double precision[], p_meaning_places integer[], p_model_places integer[], p_model_scores double precision[], p_model text, p_kept integer[], p_texts text[], p_kinds text[], p_vectors public.halfvec[], p_expansions text[], p_lexeme_ids integer[], p_words text[], p_word_requests integer[], p_terms text[], p_term_requests integer[], p_role_ids integer[], p_gate integer[]) RETURNS TABLE(place bigint, sent_place integer, server text, name text, title text, description text, input_schema jsonb, is_action boolean, relevance real, score real, tokens integer, reason text, explain jsonb)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._explain_hits(p_tool_ids integer[], p_needed_by integer[], p_needs text[], p_turns integer[], p_sent_places integer[], p_scores double precision[], p_relevances double precision[], p_requests integer[], p_word_places integer[], p_word_scores double precision[], p_meaning_places integer[], p_model_places integer[], p_model_scores double precision[], p_model text, p_kept integer[], p_texts text[], p_kinds text[], p_vectors public.halfvec[], p_expansions text[], p_lexeme_ids integer[], p_words text[], p_word_requests integer[], p_terms text[], p_term_requests integer[], p_role_ids integer[]) IS 'The rows of a shortlist, with the reasons why each tool is on it.';
+COMMENT ON FUNCTION tool_rag._explain_hits(p_tool_ids integer[], p_needed_by integer[], p_needs text[], p_turns integer[], p_sent_places integer[], p_scores double precision[], p_relevances double precision[], p_requests integer[], p_word_places integer[], p_word_scores double precision[], p_meaning_places integer[], p_model_places integer[], p_model_scores double precision[], p_model text, p_kept integer[], p_texts text[], p_kinds text[], p_vectors public.halfvec[], p_expansions text[], p_lexeme_ids integer[], p_words text[], p_word_requests integer[], p_terms text[], p_term_requests integer[], p_role_ids integer[], p_gate integer[]) IS 'The rows of a shortlist, with the reasons why each tool is on it.';
 
-CREATE FUNCTION tool_rag._find_called(p_server text, p_tool text) RETURNS integer
+CREATE FUNCTION tool_rag._find_called(p_servers text[], p_tools text[], p_roles text[], p_allowed jsonb) RETURNS integer[]
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._find_called(p_server text, p_tool text) IS 'A tool''s id, or an error that names no other tool: a model wrote the name.';
+COMMENT ON FUNCTION tool_rag._find_called(p_servers text[], p_tools text[], p_roles text[], p_allowed jsonb) IS 'The tools that a caller names, or an error that names no other tool: a model wrote the names.';
 
-CREATE FUNCTION tool_rag._find_companions(p_tool_ids integer[], p_conversation text, p_role_ids integer[], p_server_ids integer[], p_options jsonb, OUT tool_ids integer[], OUT needed_by integer[], OUT needs text[], OUT turns integer[], OUT sent_places integer[]) RETURNS record
+CREATE FUNCTION tool_rag._find_companions(p_tool_ids integer[], p_conversation text, p_role_ids integer[], p_server_ids integer[], p_gate integer[], p_options jsonb, OUT tool_ids integer[], OUT needed_by integer[], OUT needs text[], OUT turns integer[], OUT sent_places integer[]) RETURNS record
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._find_companions(p_tool_ids integer[], p_conversation text, p_role_ids integer[], p_server_ids integer[], p_options jsonb, OUT tool_ids integer[], OUT needed_by integer[], OUT needs text[], OUT turns integer[], OUT sent_places integer[]) IS 'What comes on top of the best tools: what they need, tools that the conversation uses with what they need, and with "keep_order" those it was sent. The other arrays begin with the best ones.';
+COMMENT ON FUNCTION tool_rag._find_companions(p_tool_ids integer[], p_conversation text, p_role_ids integer[], p_server_ids integer[], p_gate integer[], p_options jsonb, OUT tool_ids integer[], OUT needed_by integer[], OUT needs text[], OUT turns integer[], OUT sent_places integer[]) IS 'What comes on top of the best tools: what they need, tools that the conversation uses with what they need, and with "keep_order" those it was sent. The other arrays begin with the best ones.';
 
 CREATE FUNCTION tool_rag._find_key(p_name text) RETURNS integer
     LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -293,6 +353,13 @@ CREATE FUNCTION tool_rag._find_key(p_name text) RETURNS integer
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._find_key(p_name text) IS 'A key''s number, or an error.';
+
+CREATE FUNCTION tool_rag._find_login(p_name text) RETURNS oid
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._find_login(p_name text) IS 'A login''s number, or an error that says how to make it.';
 
 CREATE FUNCTION tool_rag._find_model(p_name text) RETURNS tool_rag.embedding_model
     LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -326,6 +393,13 @@ CREATE FUNCTION tool_rag._find_tool(p_server text, p_tool text) RETURNS integer
 
 COMMENT ON FUNCTION tool_rag._find_tool(p_server text, p_tool text) IS 'A tool''s id, or an error that names the nearest ones. For admins: it tells what exists.';
 
+CREATE FUNCTION tool_rag._find_visible(p_servers text[], p_tools text[], p_role_ids integer[], p_gate integer[]) RETURNS integer[]
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._find_visible(p_servers text[], p_tools text[], p_role_ids integer[], p_gate integer[]) IS 'The tools of some names, null for each that a caller (see _caller) may not see: for one that is hidden by the same steps as for one that does not exist.';
+
 CREATE FUNCTION tool_rag._fit_budget(p_tool_ids integer[], p_needed_by integer[], p_budget integer) RETURNS integer[]
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -348,6 +422,20 @@ CREATE FUNCTION tool_rag._fold_name(p_name text) RETURNS text
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._fold_name(p_name text) IS 'A name without case, accents and separators: createPullRequest, create-pull-request -> createpullrequest. One that has nothing else stays as it is.';
+
+CREATE FUNCTION tool_rag._groups_of(p_login oid) RETURNS text[]
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._groups_of(p_login oid) IS 'The groups of readers, editors and admins that a login is in by itself.';
+
+CREATE FUNCTION tool_rag._held_roles(p_role_ids integer[]) RETURNS integer[]
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._held_roles(p_role_ids integer[]) IS 'Roles and all that they inherit from.';
 
 CREATE FUNCTION tool_rag._identifier_words(p_text text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -419,12 +507,19 @@ CREATE FUNCTION tool_rag._is_respelling(p_name text, p_tool text, p_server text)
 
 COMMENT ON FUNCTION tool_rag._is_respelling(p_name text, p_tool text, p_server text) IS 'Whether a name may be meant for a tool''s: the words that differ are the same but for their spelling, begin with the same letter and have the same digits, and what was written is no word itself. So get is no misspelt set, change no charge, v1 no v2.';
 
-CREATE FUNCTION tool_rag._is_visible(p_tool_id integer, p_role_ids integer[], p_server_ids integer[]) RETURNS boolean
+CREATE FUNCTION tool_rag._is_visible(p_tool_id integer, p_role_ids integer[], p_server_ids integer[], p_gate integer[]) RETURNS boolean
     LANGUAGE sql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._is_visible(p_tool_id integer, p_role_ids integer[], p_server_ids integer[]) IS 'Whether roles together may see one tool now.';
+COMMENT ON FUNCTION tool_rag._is_visible(p_tool_id integer, p_role_ids integer[], p_server_ids integer[], p_gate integer[]) IS 'Whether a caller (see _caller) may see one tool now.';
+
+CREATE FUNCTION tool_rag._is_within(p_role_ids integer[], p_bound_ids integer[]) RETURNS boolean
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._is_within(p_role_ids integer[], p_bound_ids integer[]) IS 'Whether roles see no more than others do by their rules alone, whatever the tools: they are among these, which hold no further deny.';
 
 CREATE FUNCTION tool_rag._judge_access(p_role_ids integer[], p_tool_id integer) RETURNS TABLE(role_id integer, permitted boolean, reason text)
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -439,7 +534,7 @@ CREATE FUNCTION tool_rag._label_of(p_object text, p_id text) RETURNS text
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._label_of(p_object text, p_id text) IS 'What a server, role, key or tool is called, or was before it went.';
+COMMENT ON FUNCTION tool_rag._label_of(p_object text, p_id text) IS 'What a server, role, login, key or tool is called, or was before it went.';
 
 CREATE FUNCTION tool_rag._lexical_text(p_text text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
@@ -506,7 +601,7 @@ CREATE FUNCTION tool_rag._name_words(p_name text) RETURNS text[]
 
 COMMENT ON FUNCTION tool_rag._name_words(p_name text) IS 'The words of a name, folded as _fold_name does.';
 
-CREATE FUNCTION tool_rag._near_names(p_folded text, p_role_ids integer[], p_server_ids integer[]) RETURNS TABLE(tool_id integer, similarity double precision)
+CREATE FUNCTION tool_rag._near_names(p_folded text, p_role_ids integer[], p_server_ids integer[], p_gate integer[]) RETURNS TABLE(tool_id integer, similarity double precision)
     LANGUAGE plpgsql STABLE ROWS 100 PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -516,7 +611,7 @@ CREATE FUNCTION tool_rag._near_names(p_folded text, p_role_ids integer[], p_serv
     SET enable_seqscan TO 'off'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._near_names(p_folded text, p_role_ids integer[], p_server_ids integer[]) IS 'Tools with a name that may be like a folded one, and how similar it is, among those that roles may see (null: all tools, for admins) of some servers (null: all). Those that share most pairs of characters are compared exactly.';
+COMMENT ON FUNCTION tool_rag._near_names(p_folded text, p_role_ids integer[], p_server_ids integer[], p_gate integer[]) IS 'Tools with a name that may be like a folded one, and how similar it is, among those that roles may see (null: all tools, for admins) of some servers (null: all), or in a gate (see _caller). Those that share most pairs of characters are compared exactly.';
 
 CREATE FUNCTION tool_rag._nearest_tools(p_server text, p_tool text, p_limit integer) RETURNS TABLE(name text, place bigint)
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -611,14 +706,14 @@ CREATE FUNCTION tool_rag._query_terms(p_text text) RETURNS text[]
 
 COMMENT ON FUNCTION tool_rag._query_terms(p_text text) IS 'The distinct lexemes of a text.';
 
-CREATE FUNCTION tool_rag._rank_plan(p_texts text[], p_kinds text[], p_model_id integer, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_k integer, p_min_relevance double precision, p_options jsonb, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT requests integer[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT model_places integer[], OUT model_scores double precision[], OUT vectors public.halfvec[], OUT expansions text[], OUT lexeme_ids integer[], OUT words text[], OUT word_requests integer[], OUT terms text[], OUT term_requests integer[]) RETURNS record
+CREATE FUNCTION tool_rag._rank_plan(p_texts text[], p_kinds text[], p_model_id integer, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_gate integer[], p_k integer, p_min_relevance double precision, p_options jsonb, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT requests integer[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT model_places integer[], OUT model_scores double precision[], OUT vectors public.halfvec[], OUT expansions text[], OUT lexeme_ids integer[], OUT words text[], OUT word_requests integer[], OUT terms text[], OUT term_requests integer[]) RETURNS record
     LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._rank_plan(p_texts text[], p_kinds text[], p_model_id integer, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_k integer, p_min_relevance double precision, p_options jsonb, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT requests integer[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT model_places integer[], OUT model_scores double precision[], OUT vectors public.halfvec[], OUT expansions text[], OUT lexeme_ids integer[], OUT words text[], OUT word_requests integer[], OUT terms text[], OUT term_requests integer[]) IS 'The k best tools for the texts of a plan, and by which text each is there; and the lexemes and vectors of all texts, to explain it by.';
+COMMENT ON FUNCTION tool_rag._rank_plan(p_texts text[], p_kinds text[], p_model_id integer, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_gate integer[], p_k integer, p_min_relevance double precision, p_options jsonb, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT requests integer[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT model_places integer[], OUT model_scores double precision[], OUT vectors public.halfvec[], OUT expansions text[], OUT lexeme_ids integer[], OUT words text[], OUT word_requests integer[], OUT terms text[], OUT term_requests integer[]) IS 'The k best tools for the texts of a plan, and by which text each is there; and the lexemes and vectors of all texts, to explain it by.';
 
-CREATE FUNCTION tool_rag._rank_request(p_text text, p_model_id integer, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer, p_depth integer, p_options jsonb, OUT lexeme_ids integer[], OUT words text[], OUT terms text[], OUT expansion text, OUT vector public.halfvec, OUT word_count integer, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT model_places integer[], OUT model_scores double precision[], OUT similarity double precision) RETURNS record
+CREATE FUNCTION tool_rag._rank_request(p_text text, p_model_id integer, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_gate integer[], p_limit integer, p_depth integer, p_options jsonb, OUT lexeme_ids integer[], OUT words text[], OUT terms text[], OUT expansion text, OUT vector public.halfvec, OUT word_count integer, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT model_places integer[], OUT model_scores double precision[], OUT similarity double precision) RETURNS record
     LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -629,7 +724,7 @@ CREATE FUNCTION tool_rag._rank_request(p_text text, p_model_id integer, p_embedd
     SET enable_bitmapscan TO 'off'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._rank_request(p_text text, p_model_id integer, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer, p_depth integer, p_options jsonb, OUT lexeme_ids integer[], OUT words text[], OUT terms text[], OUT expansion text, OUT vector public.halfvec, OUT word_count integer, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT model_places integer[], OUT model_scores double precision[], OUT similarity double precision) IS 'The permitted tools that serve one text best, by all arms: in order, with fused scores, relevance and what each arm said; and the text''s lexemes and vector. Everything is null where nothing is permitted or nothing ranks.';
+COMMENT ON FUNCTION tool_rag._rank_request(p_text text, p_model_id integer, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_gate integer[], p_limit integer, p_depth integer, p_options jsonb, OUT lexeme_ids integer[], OUT words text[], OUT terms text[], OUT expansion text, OUT vector public.halfvec, OUT word_count integer, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT model_places integer[], OUT model_scores double precision[], OUT similarity double precision) IS 'The permitted tools that serve one text best, by all arms: in order, with fused scores, relevance and what each arm said; and the text''s lexemes and vector. Everything is null where nothing is permitted or nothing ranks.';
 
 CREATE FUNCTION tool_rag._rank_vectors(p_embedding public.halfvec, p_model_id integer, p_tool_ids integer[], p_limit integer) RETURNS TABLE(tool_id integer, score double precision)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -658,6 +753,13 @@ CREATE FUNCTION tool_rag._rank_words(p_lexeme_ids integer[], p_weights double pr
 
 COMMENT ON FUNCTION tool_rag._rank_words(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_terms text[], p_term_weights double precision[], p_base double precision, p_slope double precision, p_tool_ids integer[], p_limit integer) IS 'The word arm over given tools: BM25 of the tool or its best example, exact.';
 
+CREATE FUNCTION tool_rag._read_login(OUT bound text[], OUT is_trusted boolean) RETURNS record
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._read_login(OUT bound text[], OUT is_trusted boolean) IS 'What holds for the login of this session and the role that it has set (SET ROLE): the bindings of both and of all roles whose privileges they inherit, each as the text of an array of roles; and whether it, or the role where one is set, is trusted.';
+
 CREATE FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT weights double precision[], OUT frequencies integer[], OUT words text[], OUT terms text[], OUT term_weights double precision[], OUT expansion text, OUT base double precision, OUT slope double precision, OUT word_count integer, OUT lexeme_count integer) RETURNS record
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -677,28 +779,35 @@ CREATE FUNCTION tool_rag._read_tools(p_tools jsonb) RETURNS TABLE("position" big
 COMMENT ON FUNCTION tool_rag._read_tools(p_tools jsonb) IS 'The tools of an export as rows.';
 
 CREATE FUNCTION tool_rag._record_delete() RETURNS trigger
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._record_delete() IS 'Audits a row that goes.';
 
 CREATE FUNCTION tool_rag._record_insert() RETURNS trigger
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._record_insert() IS 'Audits new rows.';
 
-CREATE FUNCTION tool_rag._record_truncate() RETURNS trigger
+CREATE FUNCTION tool_rag._record_search(p_started timestamp with time zone, p_query text, p_roles text[], p_conversation text, p_tool_ids integer[]) RETURNS void
     LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._record_search(p_started timestamp with time zone, p_query text, p_roles text[], p_conversation text, p_tool_ids integer[]) IS 'Audits a search as far as the level has it: as a row, or in a read-only transaction as a line of the server''s log. Volatile, so that search_tools, which is stable, may write through it.';
+
+CREATE FUNCTION tool_rag._record_truncate() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$ ... $_$;
 
 COMMENT ON FUNCTION tool_rag._record_truncate() IS 'Audits every row of a table that is emptied.';
 
 CREATE FUNCTION tool_rag._record_update() RETURNS trigger
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
@@ -713,7 +822,7 @@ CREATE FUNCTION tool_rag._refresh_access(p_role_ids integer[], p_tool_ids intege
 COMMENT ON FUNCTION tool_rag._refresh_access(p_role_ids integer[], p_tool_ids integer[]) IS 'Makes role_tool equal to the rules for some roles and tools (null: all).';
 
 CREATE FUNCTION tool_rag._refuse_audit_edit() RETURNS trigger
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
@@ -732,7 +841,7 @@ CREATE FUNCTION tool_rag._replace_synonyms(p_server_id integer, p_tools jsonb) R
 
 COMMENT ON FUNCTION tool_rag._replace_synonyms(p_server_id integer, p_tools jsonb) IS 'Makes the synonyms of those tools that list some, or an empty list, equal to it; returns the tools of which that changed any.';
 
-CREATE FUNCTION tool_rag._resolve_tool(p_name text, p_roles text[], p_servers text[]) RETURNS TABLE(outcome text, server text, name text, similarity real)
+CREATE FUNCTION tool_rag._resolve_tool(p_name text, p_roles text[], p_servers text[], p_allowed jsonb) RETURNS TABLE(outcome text, server text, name text, similarity real)
     LANGUAGE plpgsql STABLE ROWS 3 PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -742,7 +851,7 @@ CREATE FUNCTION tool_rag._resolve_tool(p_name text, p_roles text[], p_servers te
     SET enable_seqscan TO 'off'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._resolve_tool(p_name text, p_roles text[], p_servers text[]) IS 'What resolve_tool returns: in PL/pgSQL no column may be named like an argument.';
+COMMENT ON FUNCTION tool_rag._resolve_tool(p_name text, p_roles text[], p_servers text[], p_allowed jsonb) IS 'What resolve_tool returns: in PL/pgSQL no column may be named like an argument.';
 
 CREATE FUNCTION tool_rag._restore_marks(p_text text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -751,13 +860,12 @@ CREATE FUNCTION tool_rag._restore_marks(p_text text) RETURNS text
 
 COMMENT ON FUNCTION tool_rag._restore_marks(p_text text) IS 'What _carry_marks replaced, for people to read.';
 
-CREATE FUNCTION tool_rag._role_ids(p_roles text[]) RETURNS integer[]
+CREATE FUNCTION tool_rag._role_ids(p_names text[]) RETURNS integer[]
     LANGUAGE sql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
-    SET standard_conforming_strings TO 'on'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._role_ids(p_roles text[]) IS 'The roles that a caller holds: those named, or with null those of the setting tool_rag.roles.';
+COMMENT ON FUNCTION tool_rag._role_ids(p_names text[]) IS 'The roles of these names, as far as they exist.';
 
 CREATE FUNCTION tool_rag._rows_at(p_object text, p_time timestamp with time zone) RETURNS SETOF jsonb
     LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -772,6 +880,13 @@ CREATE FUNCTION tool_rag._rules_on(p_role_id integer, p_server text, p_tool text
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._rules_on(p_role_id integer, p_server text, p_tool text) IS 'The rules of a role and its ancestors that fit a tool.';
+
+CREATE FUNCTION tool_rag._sees_all() RETURNS boolean
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._sees_all() IS 'Whether the caller may list the whole catalogue, and so know how large it is.';
 
 CREATE FUNCTION tool_rag._server_ids(p_patterns text[]) RETURNS integer[]
     LANGUAGE sql STABLE STRICT PARALLEL SAFE
@@ -823,6 +938,13 @@ CREATE FUNCTION tool_rag._texts_to_embed(p_model_id integer) RETURNS TABLE(tool_
 
 COMMENT ON FUNCTION tool_rag._texts_to_embed(p_model_id integer) IS 'Texts of which a model has no vector, or one of an earlier wording or document prompt.';
 
+CREATE FUNCTION tool_rag._token_roles(p_token text) RETURNS text[]
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$ ... $_$;
+
+COMMENT ON FUNCTION tool_rag._token_roles(p_token text) IS 'The roles that the claims of a token name; null where it has no such claim, an error where they can''t be read.';
+
 CREATE FUNCTION tool_rag._tool_fields(p_name text, p_title text, p_description text, p_input_schema jsonb, p_server text) RETURNS TABLE(field text, content text)
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -851,6 +973,18 @@ CREATE FUNCTION tool_rag._unindex_lexemes(p_tool_ids integer[]) RETURNS void
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._unindex_lexemes(p_tool_ids integer[]) IS 'Takes the postings and lengths of tools away, also from the statistics.';
+
+CREATE FUNCTION tool_rag._visible_names(p_folded text[], p_role_ids integer[], p_server_ids integer[], p_gate integer[]) RETURNS integer[]
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._visible_names(p_folded text[], p_role_ids integer[], p_server_ids integer[], p_gate integer[]) IS 'The tools with any of some folded names that a caller (see _caller) may see.';
 
 CREATE FUNCTION tool_rag._within_one_edit(p_left text, p_right text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -886,78 +1020,92 @@ CREATE FUNCTION tool_rag._words(p_text text) RETURNS SETOF text
 COMMENT ON FUNCTION tool_rag._words(p_text text) IS 'The words of a text as BERT''s uncased basic tokeniser splits them (Devlin et al. 2018).';
 
 CREATE FUNCTION tool_rag.add_api_key(name text, public_id text, digest bytea, roles text[], identity jsonb DEFAULT '{}'::jsonb, expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS void
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$ ... $_$;
 
 COMMENT ON FUNCTION tool_rag.add_api_key(name text, public_id text, digest bytea, roles text[], identity jsonb, expires_at timestamp with time zone) IS 'Stores a key by its digest, with the roles that it asks with, the identity on whose behalf, and its end (null: none).';
 
 CREATE FUNCTION tool_rag.add_dependency(server text, tool text, needs_server text, needs_tool text, reason text) RETURNS boolean
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.add_dependency(server text, tool text, needs_server text, needs_tool text, reason text) IS 'One tool needs another, and why; true where that is new or has a new reason.';
 
 CREATE FUNCTION tool_rag.add_embedding_model(name text, dimensions integer, query_prompt text DEFAULT ''::text, document_prompt text DEFAULT ''::text) RETURNS boolean
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$ ... $_$;
 
 COMMENT ON FUNCTION tool_rag.add_embedding_model(name text, dimensions integer, query_prompt text, document_prompt text) IS 'Registers a model whose vectors a client computes, or changes its prompts; true where it is new. It counts in searches once it is in use (use_embedding_model) or named by the caller.';
 
 CREATE FUNCTION tool_rag.add_example(server text, tool text, request text, origin text DEFAULT 'human'::text) RETURNS boolean
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.add_example(server text, tool text, request text, origin text) IS 'A request that a tool serves; true where it is new.';
 
 CREATE FUNCTION tool_rag.add_role(name text, parents text[] DEFAULT '{}'::text[], description text DEFAULT NULL::text) RETURNS boolean
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.add_role(name text, parents text[], description text) IS 'Creates a role, or adds parents to one that exists; true where it is new.';
 
 CREATE FUNCTION tool_rag.add_synonym(words text, server text DEFAULT NULL::text, tool text DEFAULT NULL::text, term text DEFAULT NULL::text) RETURNS boolean
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.add_synonym(words text, server text, tool text, term text) IS 'Words by which people mean one tool, or a term of any request; true where they are new.';
 
 CREATE FUNCTION tool_rag.authenticate_key(public_id text, digest bytea) RETURNS TABLE(name text, roles text[], identity jsonb, expires_at timestamp with time zone)
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.authenticate_key(public_id text, digest bytea) IS 'The roles and identity of the key with this public id and digest; no row where there is none, it is another, revoked or expired, without telling which.';
 
-CREATE FUNCTION tool_rag.count_tools(roles text[] DEFAULT NULL::text[]) RETURNS TABLE(tools integer, tokens bigint, all_tools integer, all_tokens bigint)
-    LANGUAGE sql STABLE PARALLEL SAFE
+CREATE FUNCTION tool_rag.bind_login(login text, roles text[]) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.bind_login(login text, roles text[]) IS 'Ties a login of Postgres, and all that inherit its privileges, to roles, in place of those it was tied to: it never sees more than these see together, whatever it passes or sets, and without any roles just that. True where that is a change.';
+
+CREATE FUNCTION tool_rag.count_tools(roles text[] DEFAULT NULL::text[], allowed jsonb DEFAULT NULL::jsonb) RETURNS TABLE(tools integer, tokens bigint, all_tools integer, all_tokens bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag.count_tools(roles text[]) IS 'How many tools roles may see now and their tokens in a prompt, beside those of the whole catalogue; with null the session''s own roles.';
+COMMENT ON FUNCTION tool_rag.count_tools(roles text[], allowed jsonb) IS 'How many tools roles may see now and their tokens in a prompt, beside those of the whole catalogue, which only whoever may list that is told; with null the session''s own roles.';
 
-CREATE FUNCTION tool_rag.describe_tool(server text, name text) RETURNS TABLE(server text, name text, title text, description text, input_schema jsonb, output_schema jsonb, annotations jsonb, is_action boolean, identity_parameters text[], enabled boolean, tokens integer, updated_at timestamp with time zone)
-    LANGUAGE sql STABLE PARALLEL SAFE
+CREATE FUNCTION tool_rag.describe_tool(server text, name text, roles text[] DEFAULT NULL::text[], allowed jsonb DEFAULT NULL::jsonb) RETURNS TABLE(server text, name text, title text, description text, input_schema jsonb, output_schema jsonb, annotations jsonb, is_action boolean, identity_parameters text[], enabled boolean, tokens integer, updated_at timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag.describe_tool(server text, name text) IS 'All that the catalogue knows of a tool. For admins: it asks nobody''s roles.';
+COMMENT ON FUNCTION tool_rag.describe_tool(server text, name text, roles text[], allowed jsonb) IS 'All that the catalogue knows of a tool that the caller may see; roles and allowed say who asks, as in search_tools. Without them, whoever may list the whole catalogue is told of any tool.';
+
+CREATE FUNCTION tool_rag.distrust_login(login text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.distrust_login(login text) IS 'Takes back trust_login; false where the login was not trusted.';
 
 CREATE FUNCTION tool_rag.drop_embedding_model(name text) RETURNS integer
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.drop_embedding_model(name text) IS 'Removes a model and its vectors; returns how many these were.';
 
 CREATE FUNCTION tool_rag.embed(text text) RETURNS public.halfvec
-    LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+    LANGUAGE plpgsql STABLE STRICT SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_hashjoin TO 'off'
@@ -968,84 +1116,98 @@ CREATE FUNCTION tool_rag.embed(text text) RETURNS public.halfvec
 COMMENT ON FUNCTION tool_rag.embed(text text) IS 'The built-in model''s vector of a text, of length 1; null when no word piece of it is known.';
 
 CREATE FUNCTION tool_rag.explain_access(role text, server text, tool text) RETURNS TABLE(permitted boolean, reason text, rule_role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone, valid boolean)
-    LANGUAGE sql STABLE PARALLEL SAFE
+    LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.explain_access(role text, server text, tool text) IS 'Why a role may or may not see a tool: the verdict, and beside it every rule of the role and its parents that fits the tool, denies first. For admins: it tells what exists.';
 
-CREATE FUNCTION tool_rag.explain_missing(query text, server text, tool text, roles text[] DEFAULT NULL::text[], k integer DEFAULT 8, context text[] DEFAULT '{}'::text[], conversation text DEFAULT NULL::text, servers text[] DEFAULT NULL::text[], token_budget integer DEFAULT NULL::integer, min_relevance double precision DEFAULT NULL::double precision, options jsonb DEFAULT '{}'::jsonb) RETURNS TABLE(outcome text, rank integer, relevance real, reason text, detail jsonb)
-    LANGUAGE plpgsql STABLE ROWS 1 PARALLEL RESTRICTED
+CREATE FUNCTION tool_rag.explain_missing(query text, server text, tool text, roles text[] DEFAULT NULL::text[], k integer DEFAULT 8, context text[] DEFAULT '{}'::text[], conversation text DEFAULT NULL::text, servers text[] DEFAULT NULL::text[], token_budget integer DEFAULT NULL::integer, min_relevance double precision DEFAULT NULL::double precision, options jsonb DEFAULT '{}'::jsonb, allowed jsonb DEFAULT NULL::jsonb) RETURNS TABLE(outcome text, rank integer, relevance real, reason text, detail jsonb)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 1
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag.explain_missing(query text, server text, tool text, roles text[], k integer, context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb) IS 'Why a search, with the same arguments, does not return a tool: crowded_out (by better ones), below_cut_off, over_budget, other_server or not_permitted, which also stands for a tool that does not exist; or listed. It tells no more than the roles may know; explain_access tells an admin which rule decides.';
+COMMENT ON FUNCTION tool_rag.explain_missing(query text, server text, tool text, roles text[], k integer, context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb, allowed jsonb) IS 'Why a search, with the same arguments, does not return a tool: crowded_out (by better ones), below_cut_off, over_budget, other_server or not_permitted, which also stands for a tool that does not exist; or listed. It tells no more than the roles may know; explain_access tells an admin which rule decides.';
 
 CREATE FUNCTION tool_rag.forget_conversations(before timestamp with time zone, conversation text DEFAULT NULL::text) RETURNS integer
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.forget_conversations(before timestamp with time zone, conversation text) IS 'Removes what is known of conversations that were silent since a time (of all, or of one); returns how many.';
 
+CREATE FUNCTION tool_rag.grant_access(login text, access text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.grant_access(login text, access text) IS 'Makes a login a reader, an editor or an admin, in place of what it was; false where it was that already. It holds in every database of the server that has this schema.';
+
 CREATE FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text DEFAULT '*'::text, effect text DEFAULT 'allow'::text, valid_until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS integer
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone) IS 'Adds a rule, or changes its end where the same rule stands already; returns how many tools of today''s catalogue its patterns fit. A valid deny wins over any allow.';
 
 CREATE FUNCTION tool_rag.list_access_changes(since timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS TABLE(role text, server text, tool text, change text)
-    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.list_access_changes(since timestamp with time zone, until timestamp with time zone) IS 'Which roles gained or lost which tools between two times (by default until now), whatever did it: rules, their end, inheritance, tools or servers that came, went or were switched. For admins.';
 
 CREATE FUNCTION tool_rag.list_api_keys() RETURNS TABLE(name text, public_id text, roles text[], identity jsonb, state text, expires_at timestamp with time zone, created_at timestamp with time zone, rotated_at timestamp with time zone, last_used_at timestamp with time zone)
-    LANGUAGE sql STABLE PARALLEL SAFE
+    LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.list_api_keys() IS 'The keys, without anything by which one could ask. last_used_at is right to a minute. For admins.';
 
 CREATE FUNCTION tool_rag.list_audit_events(since timestamp with time zone DEFAULT NULL::timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone, kind text DEFAULT NULL::text, outcome text DEFAULT NULL::text, login text DEFAULT NULL::text, max_rows integer DEFAULT 100) RETURNS TABLE(happened_at timestamp with time zone, kind text, login text, acting_role text, actor text, roles text[], conversation text, outcome text, tools integer, tokens integer, milliseconds real, detail jsonb, event_id bigint)
-    LANGUAGE sql STABLE PARALLEL SAFE
+    LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.list_audit_events(since timestamp with time zone, until timestamp with time zone, kind text, outcome text, login text, max_rows integer) IS 'Recorded searches and calls, the latest first. For admins.';
 
 CREATE FUNCTION tool_rag.list_changes(since timestamp with time zone DEFAULT NULL::timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone, objects text[] DEFAULT NULL::text[], label text DEFAULT NULL::text, login text DEFAULT NULL::text, max_rows integer DEFAULT 100) RETURNS TABLE(changed_at timestamp with time zone, login text, acting_role text, actor text, object text, label text, action text, before jsonb, after jsonb, change_id bigint)
-    LANGUAGE sql STABLE PARALLEL SAFE
+    LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.list_changes(since timestamp with time zone, until timestamp with time zone, objects text[], label text, login text, max_rows integer) IS 'Changes of catalogue, wording and access, the latest first: of some tables (server, tool, role, role_parent, grant_rule, synonym, example, dependency, ...), of labels that fit a pattern, by one login. For admins.';
 
 CREATE FUNCTION tool_rag.list_dependencies() RETURNS TABLE(server text, tool text, needs_server text, needs_tool text, reason text)
-    LANGUAGE sql STABLE PARALLEL SAFE
+    LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.list_dependencies() IS 'Which tools need which others, and why. For admins.';
 
 CREATE FUNCTION tool_rag.list_embedding_models() RETURNS TABLE(name text, dimensions integer, query_prompt text, document_prompt text, is_active boolean, embedded bigint, missing bigint)
-    LANGUAGE sql STABLE PARALLEL SAFE
+    LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.list_embedding_models() IS 'The embedding models, with their numbers of vectors and of texts that they have still to embed.';
 
 CREATE FUNCTION tool_rag.list_examples(server text DEFAULT NULL::text, tool text DEFAULT NULL::text, origin text DEFAULT NULL::text) RETURNS TABLE(server text, tool text, request text, origin text)
-    LANGUAGE sql STABLE PARALLEL SAFE
+    LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.list_examples(server text, tool text, origin text) IS 'Requests that tools serve; with a server, a tool or an origin only theirs. For admins.';
 
+CREATE FUNCTION tool_rag.list_logins() RETURNS TABLE(login text, access text, is_bound boolean, roles text[], is_trusted boolean, note text)
+    LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.list_logins() IS 'Logins that are in a group, bound or trusted: what each may do here, the roles that it is bound to, and a note where its name and its number are no longer of one login.';
+
 CREATE FUNCTION tool_rag.list_roles() RETURNS TABLE(name text, description text, parents text[], rules integer, tools integer)
-    LANGUAGE sql STABLE PARALLEL SAFE
+    LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
     AS $$ ... $$;
@@ -1053,140 +1215,147 @@ CREATE FUNCTION tool_rag.list_roles() RETURNS TABLE(name text, description text,
 COMMENT ON FUNCTION tool_rag.list_roles() IS 'Every role with its parents, the number of its own rules, and of the tools that it may see now.';
 
 CREATE FUNCTION tool_rag.list_rules(role text DEFAULT NULL::text) RETURNS TABLE(rule_role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone, valid boolean)
-    LANGUAGE sql STABLE PARALLEL SAFE
+    LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.list_rules(role text) IS 'The rules of a role, its own first and then those that it inherits, the nearest role first; with null the rules of all roles. Of each role denies come first; rule_role says whose a rule is.';
 
 CREATE FUNCTION tool_rag.list_synonyms(server text DEFAULT NULL::text, tool text DEFAULT NULL::text) RETURNS TABLE(server text, tool text, term text, words text)
-    LANGUAGE sql STABLE PARALLEL SAFE
+    LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.list_synonyms(server text, tool text) IS 'Synonyms of terms, then those of tools; with a server or a tool only theirs. For admins.';
 
 CREATE FUNCTION tool_rag.list_tool_access(server text, tool text) RETURNS TABLE(role text, permitted boolean, reason text)
-    LANGUAGE sql STABLE PARALLEL SAFE
+    LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.list_tool_access(server text, tool text) IS 'Which roles may see a tool now, and why: explain_access for every role, without the rules.';
 
 CREATE FUNCTION tool_rag.list_tools() RETURNS TABLE(server text, name text, title text, description text, is_action boolean, tokens integer, enabled boolean)
-    LANGUAGE sql STABLE PARALLEL SAFE
+    LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.list_tools() IS 'Every tool of the catalogue, whoever may see it. For admins; callers have permitted_tools.';
 
-CREATE FUNCTION tool_rag.permitted_tools(roles text[] DEFAULT NULL::text[]) RETURNS TABLE(server text, name text, title text, description text, is_action boolean, tokens integer)
-    LANGUAGE sql STABLE PARALLEL SAFE
+CREATE FUNCTION tool_rag.permitted_tools(roles text[] DEFAULT NULL::text[], allowed jsonb DEFAULT NULL::jsonb) RETURNS TABLE(server text, name text, title text, description text, is_action boolean, tokens integer)
+    LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag.permitted_tools(roles text[]) IS 'Every tool that roles may see now; with null the session''s own roles.';
+COMMENT ON FUNCTION tool_rag.permitted_tools(roles text[], allowed jsonb) IS 'Every tool that roles may see now; with null the session''s own roles. allowed, as {"server": {"tools": ["name", ...]}}, takes away all others.';
 
 CREATE FUNCTION tool_rag.purge_audit(OUT changes bigint, OUT events bigint) RETURNS record
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.purge_audit(OUT changes bigint, OUT events bigint) IS 'Removes what the retention no longer keeps, and tells how much. Run it by cron or by hand.';
 
 CREATE FUNCTION tool_rag.record_call(server text, tool text, outcome text, roles text[] DEFAULT NULL::text[], conversation text DEFAULT NULL::text, detail jsonb DEFAULT NULL::jsonb) RETURNS boolean
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.record_call(server text, tool text, outcome text, roles text[], conversation text, detail jsonb) IS 'Records that a tool was called, or that a call was refused, as far as the level of the audit has it; true where it did. Values of detail whose keys look like secrets are not kept.';
 
-CREATE FUNCTION tool_rag.record_sent(conversation text, tools text[]) RETURNS integer
-    LANGUAGE plpgsql
+CREATE FUNCTION tool_rag.record_sent(conversation text, tools text[], roles text[] DEFAULT NULL::text[], allowed jsonb DEFAULT NULL::jsonb) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag.record_sent(conversation text, tools text[]) IS 'Notes which tools (''SERVER/TOOL'', in order) a conversation''s model was given; those that are new come after the earlier ones. Returns how many are new.';
+COMMENT ON FUNCTION tool_rag.record_sent(conversation text, tools text[], roles text[], allowed jsonb) IS 'Notes which tools (''SERVER/TOOL'', in order) a conversation''s model was given; those that are new come after the earlier ones. Returns how many are new. roles and allowed say who asks, as in search_tools.';
 
-CREATE FUNCTION tool_rag.record_use(conversation text, turn integer, server text, tool text) RETURNS void
-    LANGUAGE plpgsql
+CREATE FUNCTION tool_rag.record_use(conversation text, turn integer, server text, tool text, roles text[] DEFAULT NULL::text[], allowed jsonb DEFAULT NULL::jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag.record_use(conversation text, turn integer, server text, tool text) IS 'Notes that a conversation used a tool in one of its assistant turns.';
+COMMENT ON FUNCTION tool_rag.record_use(conversation text, turn integer, server text, tool text, roles text[], allowed jsonb) IS 'Notes that a conversation used a tool in one of its assistant turns. roles and allowed say who asks, as in search_tools: only a tool that these may see is noted.';
 
 CREATE FUNCTION tool_rag.reindex_tools() RETURNS integer
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.reindex_tools() IS 'Indexes every tool anew and returns their number. Needed only after the built-in model was replaced; edits of tools and settings index by themselves.';
 
 CREATE FUNCTION tool_rag.remove_dependency(server text, tool text, needs_server text, needs_tool text) RETURNS boolean
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.remove_dependency(server text, tool text, needs_server text, needs_tool text) IS 'One tool no longer needs another; false where it did not.';
 
 CREATE FUNCTION tool_rag.remove_example(server text, tool text, request text, origin text DEFAULT NULL::text) RETURNS boolean
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.remove_example(server text, tool text, request text, origin text) IS 'Removes a request from a tool''s examples (null: all of them), with an origin only where it has that; false where there was none.';
 
 CREATE FUNCTION tool_rag.remove_role(name text) RETURNS void
-    LANGUAGE sql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.remove_role(name text) IS 'Removes a role, its rules and its inheritance.';
 
 CREATE FUNCTION tool_rag.remove_server(name text) RETURNS integer
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.remove_server(name text) IS 'Removes a server with its tools; returns how many these were. Rules stay: they fit the server again when it comes back.';
 
 CREATE FUNCTION tool_rag.remove_synonym(words text, server text DEFAULT NULL::text, tool text DEFAULT NULL::text, term text DEFAULT NULL::text) RETURNS boolean
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.remove_synonym(words text, server text, tool text, term text) IS 'Removes a synonym of a tool or a term (words null: all of them); false where there was none.';
 
-CREATE FUNCTION tool_rag.resolve_tool(name text, roles text[] DEFAULT NULL::text[], servers text[] DEFAULT NULL::text[]) RETURNS TABLE(outcome text, server text, name text, similarity real)
-    LANGUAGE sql STABLE ROWS 3 PARALLEL SAFE
+CREATE FUNCTION tool_rag.resolve_tool(name text, roles text[] DEFAULT NULL::text[], servers text[] DEFAULT NULL::text[], allowed jsonb DEFAULT NULL::jsonb) RETURNS TABLE(outcome text, server text, name text, similarity real)
+    LANGUAGE sql STABLE SECURITY DEFINER ROWS 3 PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag.resolve_tool(name text, roles text[], servers text[]) IS 'Which permitted tool a name means, written as TOOL or SERVER/TOOL: one row "exact" or "corrected" (the same but for case and separators, or misspelt beyond doubt), up to three rows "hint" where more than one may be meant or none is near enough, no row where none is alike. roles null: those of the setting tool_rag.roles; servers: only of servers that fit these patterns.';
+COMMENT ON FUNCTION tool_rag.resolve_tool(name text, roles text[], servers text[], allowed jsonb) IS 'Which permitted tool a name means, written as TOOL or SERVER/TOOL: one row "exact" or "corrected" (the same but for case and separators, or misspelt beyond doubt), up to three rows "hint" where more than one may be meant or none is near enough, no row where none is alike. roles and allowed say who asks, as in search_tools; servers: only of servers that fit these patterns.';
+
+CREATE FUNCTION tool_rag.revoke_access(login text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.revoke_access(login text) IS 'Takes a login out of the groups of readers, editors and admins; a binding stays. False where it was in none.';
 
 CREATE FUNCTION tool_rag.revoke_api_key(name text) RETURNS void
-    LANGUAGE sql
+    LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.revoke_api_key(name text) IS 'Makes a key worthless at once and for good. It stays listed.';
 
 CREATE FUNCTION tool_rag.revoke_tools(role text, server_pattern text, tool_pattern text DEFAULT '*'::text, effect text DEFAULT NULL::text) RETURNS integer
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.revoke_tools(role text, server_pattern text, tool_pattern text, effect text) IS 'Removes the rules with exactly these patterns (of one effect, or with null of both); returns how many. To take single tools out of a wider grant, add a deny.';
 
 CREATE FUNCTION tool_rag.rotate_api_key(name text, digest bytea, grace interval DEFAULT '00:00:00'::interval) RETURNS text
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.rotate_api_key(name text, digest bytea, grace interval) IS 'Replaces a key by another with the same roles and identity; the former is good for a while yet. Returns the public id, which stays.';
 
-CREATE FUNCTION tool_rag.search_tools(query text, roles text[] DEFAULT NULL::text[], k integer DEFAULT 8, embedding public.vector DEFAULT NULL::public.vector, context text[] DEFAULT '{}'::text[], conversation text DEFAULT NULL::text, servers text[] DEFAULT NULL::text[], token_budget integer DEFAULT NULL::integer, min_relevance double precision DEFAULT NULL::double precision, options jsonb DEFAULT '{}'::jsonb) RETURNS TABLE(rank integer, server text, name text, title text, description text, input_schema jsonb, is_action boolean, relevance real, score real, tokens integer, reason text, explain jsonb)
-    LANGUAGE plpgsql STABLE ROWS 10 PARALLEL RESTRICTED
+CREATE FUNCTION tool_rag.search_tools(query text, roles text[] DEFAULT NULL::text[], k integer DEFAULT 8, embedding public.vector DEFAULT NULL::public.vector, context text[] DEFAULT '{}'::text[], conversation text DEFAULT NULL::text, servers text[] DEFAULT NULL::text[], token_budget integer DEFAULT NULL::integer, min_relevance double precision DEFAULT NULL::double precision, options jsonb DEFAULT '{}'::jsonb, allowed jsonb DEFAULT NULL::jsonb) RETURNS TABLE(rank integer, server text, name text, title text, description text, input_schema jsonb, is_action boolean, relevance real, score real, tokens integer, reason text, explain jsonb)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 10
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -1196,14 +1365,14 @@ CREATE FUNCTION tool_rag.search_tools(query text, roles text[] DEFAULT NULL::tex
     SET enable_bitmapscan TO 'off'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer, embedding public.vector, context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb) IS 'The tools that serve a request, best first, among those that the caller''s roles may see (null: the roles of the setting tool_rag.roles). k: how many; servers: only of servers that fit these patterns; embedding: the query''s vector by a model that was added, the one in use or that of the option "model", which ranks beside the rest; options: {"exact": true} scores every permitted tool; "rrf_k", "words_weight", "meaning_weight", "model_weight" and "score_weight" change the fusion, "needs_depth" how far dependencies are followed (0: not at all); "split" whether several requests in one are told apart, "anchor" which tools that it names go first, "context_weight" what earlier messages count; "keep_order" keeps tools that record_sent noted for the conversation in place. context: earlier messages of the user, oldest first, which count where the request says little; conversation: its tools of the last three turns stay; token_budget: only what fits; min_relevance: only tools that serve with that probability. Dependencies, tools in use and tools sent before come on top of k. reason and explain say why a tool is there.';
+COMMENT ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer, embedding public.vector, context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb, allowed jsonb) IS 'The tools that serve a request, best first, among those that the caller''s roles may see (null: the roles of the session''s setting, token or login). allowed, as {"server": {"tools": ["name", ...]}}, takes away all others before anything is ranked. k: how many; servers: only of servers that fit these patterns; embedding: the query''s vector by a model that was added, the one in use or that of the option "model", which ranks beside the rest; options: {"exact": true} scores every permitted tool; "rrf_k", "words_weight", "meaning_weight", "model_weight" and "score_weight" change the fusion, "needs_depth" how far dependencies are followed (0: not at all); "split" whether several requests in one are told apart, "anchor" which tools that it names go first, "context_weight" what earlier messages count; "keep_order" keeps tools that record_sent noted for the conversation in place. context: earlier messages of the user, oldest first, which count where the request says little; conversation: its tools of the last three turns stay; token_budget: only what fits; min_relevance: only tools that serve with that probability. Dependencies, tools in use and tools sent before come on top of k. reason and explain say why a tool is there.';
 
-CREATE FUNCTION tool_rag.search_tools_batch(queries text[], roles text[] DEFAULT NULL::text[], limits integer[] DEFAULT NULL::integer[], context text[] DEFAULT '{}'::text[], conversation text DEFAULT NULL::text, servers text[] DEFAULT NULL::text[], token_budget integer DEFAULT NULL::integer, min_relevance double precision DEFAULT NULL::double precision, options jsonb DEFAULT '{}'::jsonb) RETURNS TABLE(query_number integer, rank integer, server text, name text, title text, description text, input_schema jsonb, is_action boolean, relevance real, score real, tokens integer, reason text, explain jsonb)
-    LANGUAGE plpgsql STABLE ROWS 20 PARALLEL RESTRICTED
+CREATE FUNCTION tool_rag.search_tools_batch(queries text[], roles text[] DEFAULT NULL::text[], limits integer[] DEFAULT NULL::integer[], context text[] DEFAULT '{}'::text[], conversation text DEFAULT NULL::text, servers text[] DEFAULT NULL::text[], token_budget integer DEFAULT NULL::integer, min_relevance double precision DEFAULT NULL::double precision, options jsonb DEFAULT '{}'::jsonb, allowed jsonb DEFAULT NULL::jsonb) RETURNS TABLE(query_number integer, rank integer, server text, name text, title text, description text, input_schema jsonb, is_action boolean, relevance real, score real, tokens integer, reason text, explain jsonb)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 20
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag.search_tools_batch(queries text[], roles text[], limits integer[], context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb) IS 'Several searches in one statement, in order: query_number counts from 1. limits: k for each of them; the other arguments hold for all.';
+COMMENT ON FUNCTION tool_rag.search_tools_batch(queries text[], roles text[], limits integer[], context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb, allowed jsonb) IS 'Several searches in one statement, in order: query_number counts from 1. limits: k for each of them; the other arguments hold for all.';
 
 CREATE TABLE tool_rag.audit_setting (
     singleton boolean DEFAULT true NOT NULL,
@@ -1227,28 +1396,35 @@ COMMENT ON COLUMN tool_rag.audit_setting.keep_changes IS 'How long it leaves cha
 COMMENT ON COLUMN tool_rag.audit_setting.changes_purged_until IS 'Up to when changes were purged: what access was before can''t be told any more.';
 
 CREATE FUNCTION tool_rag.set_audit(level text DEFAULT NULL::text, keep_events interval DEFAULT NULL::interval, keep_changes interval DEFAULT NULL::interval) RETURNS tool_rag.audit_setting
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.set_audit(level text, keep_events interval, keep_changes interval) IS 'Sets what is recorded of searches and calls, and how long that and changes are kept; what is null stays. Returns what holds then. Changes are always recorded.';
 
 CREATE FUNCTION tool_rag.set_description(server text, tool text, description text) RETURNS boolean
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.set_description(server text, tool text, description text) IS 'Gives one tool another description; true where it is another one. The next upsert_tools of its server brings back what the export says.';
 
+CREATE FUNCTION tool_rag.set_roles_claim(path text[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.set_roles_claim(path text[]) IS 'Where the claims of a token (the setting request.jwt.claims) have the roles: a path of keys, at first {roles}; null: nowhere.';
+
 CREATE FUNCTION tool_rag.store_vectors(model text, tool_ids integer[], kinds text[], source_ids integer[], source_hashes bytea[], vectors text[]) RETURNS integer
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.store_vectors(model text, tool_ids integer[], kinds text[], source_ids integer[], source_hashes bytea[], vectors text[]) IS 'Stores what texts_to_embed asked for, each vector as pgvector''s text; returns how many. Of any length: they are brought to length 1.';
 
 CREATE FUNCTION tool_rag.suggest_dependencies(server text DEFAULT NULL::text, max_rows integer DEFAULT 100) RETURNS TABLE(server text, tool text, needs_server text, needs_tool text, parameter text, reason text, confidence real)
-    LANGUAGE sql STABLE PARALLEL SAFE
+    LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET standard_conforming_strings TO 'on'
     SET jit TO 'off'
@@ -1258,39 +1434,64 @@ CREATE FUNCTION tool_rag.suggest_dependencies(server text DEFAULT NULL::text, ma
 COMMENT ON FUNCTION tool_rag.suggest_dependencies(server text, max_rows integer) IS 'Proposes which tools need which others, best first, by names and schemas alone: a required parameter such as order_id comes from a tool of the same server that lists or finds orders, or whose output_schema has it. Nothing that a rule serves already, and no cycle; add_dependency takes what is right. With a server only its tools. For admins: it asks nobody''s roles.';
 
 CREATE FUNCTION tool_rag.texts_to_embed(model text, max_rows integer DEFAULT 256) RETURNS TABLE(tool_id integer, kind text, source_id integer, source_hash bytea, content text)
-    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.texts_to_embed(model text, max_rows integer) IS 'What a model has still to embed, with its document prompt before it: tools that are new or changed, synonyms and examples. For store_vectors.';
 
+CREATE FUNCTION tool_rag.trust_login(login text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.trust_login(login text) IS 'Believes a backend''s login: its argument "allowed" counts without roles, as far as a binding permits, and its argument "roles" beside a token. True where that is a change.';
+
+CREATE FUNCTION tool_rag.unbind_login(login text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.unbind_login(login text) IS 'Frees a login, also one that no longer exists, from its binding: what it passes and sets then counts. False where it was not bound.';
+
 CREATE FUNCTION tool_rag.unknown_roles(names text[]) RETURNS TABLE(name text)
-    LANGUAGE sql STABLE PARALLEL SAFE
+    LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag.unknown_roles(names text[]) IS 'Those of some names that no role has. A search takes them for roles that see nothing.';
+COMMENT ON FUNCTION tool_rag.unknown_roles(names text[]) IS 'Those of some names that no role has. A search takes them for roles that see nothing. To a bound login only its own roles are known.';
 
-CREATE FUNCTION tool_rag.unmatched_words(query text, roles text[] DEFAULT NULL::text[], servers text[] DEFAULT NULL::text[]) RETURNS text[]
-    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+CREATE FUNCTION tool_rag.unmatched_words(query text, roles text[] DEFAULT NULL::text[], servers text[] DEFAULT NULL::text[], allowed jsonb DEFAULT NULL::jsonb) RETURNS text[]
+    LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag.unmatched_words(query text, roles text[], servers text[]) IS 'Words of a request that stand in no tool that the caller may see: candidates for synonyms. Words that only other tools have are among them, so that nothing is told of these.';
+COMMENT ON FUNCTION tool_rag.unmatched_words(query text, roles text[], servers text[], allowed jsonb) IS 'Words of a request that stand in no tool that the caller may see: candidates for synonyms. Words that only other tools have are among them, so that nothing is told of these.';
 
 CREATE FUNCTION tool_rag.upsert_tools(payload jsonb) RETURNS TABLE(server text, added integer, changed integer, unchanged integer, removed integer)
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$ ... $_$;
 
 COMMENT ON FUNCTION tool_rag.upsert_tools(payload jsonb) IS 'Makes each named server''s tools equal to an export: {"server", "title", "description", "tools": [{"name", "title", "description", "input_schema", "output_schema", "annotations", "is_action", "identity_parameters", "synonyms"}]}, or an array of these. All or nothing; unchanged tools are not touched. What a tool says nothing of (is_action, identity_parameters, synonyms) stays.';
 
 CREATE FUNCTION tool_rag.use_embedding_model(name text) RETURNS void
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.use_embedding_model(name text) IS 'From its commit on a search takes a caller''s vector for one of this model; "built-in" goes back.';
+
+CREATE TABLE tool_rag.access_setting (
+    singleton boolean DEFAULT true NOT NULL,
+    roles_claim text[] DEFAULT '{roles}'::text[],
+    CONSTRAINT access_setting_roles_claim_check CHECK (((cardinality(roles_claim) > 0) AND (array_position(roles_claim, NULL::text) IS NULL) AND (roles_claim[1] <> ALL (ARRAY['user_metadata'::text, 'raw_user_meta_data'::text])))),
+    CONSTRAINT access_setting_singleton_check CHECK (singleton)
+);
+
+COMMENT ON TABLE tool_rag.access_setting IS 'One row of settings about who asks.';
+
+COMMENT ON COLUMN tool_rag.access_setting.roles_claim IS 'Where request.jwt.claims has the roles, as a path of keys; null: nowhere. Never in what users may edit themselves, as Supabase''s user_metadata.';
 
 CREATE TABLE tool_rag.alembic_version (
     version_num character varying(32) NOT NULL
@@ -1545,6 +1746,51 @@ ALTER TABLE tool_rag.lexeme ALTER COLUMN lexeme_id ADD GENERATED ALWAYS AS IDENT
     CACHE 1
 );
 
+CREATE TABLE tool_rag.login (
+    login_id integer NOT NULL,
+    name text NOT NULL,
+    role_oid oid NOT NULL,
+    is_bound boolean DEFAULT false NOT NULL,
+    is_trusted boolean DEFAULT false NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT login_name_check CHECK ((name <> ''::text))
+);
+
+COMMENT ON TABLE tool_rag.login IS 'Logins (and group roles) of Postgres about which an admin has decided something. What is not here is neither bound nor trusted.';
+
+COMMENT ON COLUMN tool_rag.login.role_oid IS 'Its number when the row was written. A binding holds for whoever has the name or the number, so that renaming a login or making it anew does not set it free; trust needs both.';
+
+COMMENT ON COLUMN tool_rag.login.is_bound IS 'Whether it sees at most what its rows of login_role see together, which may be nothing.';
+
+COMMENT ON COLUMN tool_rag.login.is_trusted IS 'Whether its argument "allowed" counts without roles, and its argument "roles" beside a token.';
+
+ALTER TABLE tool_rag.login ALTER COLUMN login_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tool_rag.login_login_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE tool_rag.login_role (
+    login_id integer NOT NULL,
+    role_id integer NOT NULL
+);
+
+COMMENT ON TABLE tool_rag.login_role IS 'The roles that bound logins have. A role that is removed leaves a binding to what is left.';
+
+CREATE VIEW tool_rag.my_tools WITH (security_barrier='true') AS
+ SELECT server,
+    name,
+    title,
+    description,
+    is_action,
+    tokens
+   FROM tool_rag.permitted_tools(NULL::text[], NULL::jsonb) p(server, name, title, description, is_action, tokens);
+
+COMMENT ON VIEW tool_rag.my_tools IS 'The tools that this session may see now, by its setting tool_rag.roles, its token or its login.';
+
 CREATE TABLE tool_rag.posting (
     lexeme_id integer NOT NULL,
     tool_id integer NOT NULL,
@@ -1780,6 +2026,9 @@ CREATE TABLE tool_rag.word_piece (
 
 COMMENT ON TABLE tool_rag.word_piece IS 'The built-in model: word pieces ("##" begins a continuation) and their vectors.';
 
+ALTER TABLE ONLY tool_rag.access_setting
+    ADD CONSTRAINT access_setting_pkey PRIMARY KEY (singleton);
+
 ALTER TABLE ONLY tool_rag.alembic_version
     ADD CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num);
 
@@ -1836,6 +2085,15 @@ ALTER TABLE ONLY tool_rag.lexeme
 
 ALTER TABLE ONLY tool_rag.lexeme
     ADD CONSTRAINT lexeme_pkey PRIMARY KEY (lexeme_id);
+
+ALTER TABLE ONLY tool_rag.login
+    ADD CONSTRAINT login_name_key UNIQUE (name);
+
+ALTER TABLE ONLY tool_rag.login
+    ADD CONSTRAINT login_pkey PRIMARY KEY (login_id);
+
+ALTER TABLE ONLY tool_rag.login_role
+    ADD CONSTRAINT login_role_pkey PRIMARY KEY (login_id, role_id);
 
 ALTER TABLE ONLY tool_rag.posting
     ADD CONSTRAINT posting_pkey PRIMARY KEY (lexeme_id, tool_id) INCLUDE (frequency, length);
@@ -1899,6 +2157,8 @@ CREATE INDEX change_object_id_idx ON tool_rag.change USING btree (object, object
 CREATE INDEX dependency_needs_id_idx ON tool_rag.dependency USING btree (needs_id);
 
 CREATE UNIQUE INDEX embedding_model_active_idx ON tool_rag.embedding_model USING btree (is_active) WHERE is_active;
+
+CREATE INDEX login_role_role_id_idx ON tool_rag.login_role USING btree (role_id);
 
 CREATE INDEX role_parent_parent_id_idx ON tool_rag.role_parent USING btree (parent_id);
 
@@ -2006,6 +2266,14 @@ CREATE TRIGGER tool_before_edit BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON
 
 CREATE TRIGGER tool_before_write BEFORE INSERT OR UPDATE ON tool_rag.tool FOR EACH ROW EXECUTE FUNCTION tool_rag._before_tool_write();
 
+CREATE TRIGGER zz_access_setting_audit_delete BEFORE DELETE ON tool_rag.access_setting FOR EACH ROW EXECUTE FUNCTION tool_rag._record_delete();
+
+CREATE TRIGGER zz_access_setting_audit_insert AFTER INSERT ON tool_rag.access_setting REFERENCING NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_insert();
+
+CREATE TRIGGER zz_access_setting_audit_truncate BEFORE TRUNCATE ON tool_rag.access_setting FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_truncate();
+
+CREATE TRIGGER zz_access_setting_audit_update AFTER UPDATE ON tool_rag.access_setting REFERENCING OLD TABLE AS old_row NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_update();
+
 CREATE TRIGGER zz_api_key_audit_delete BEFORE DELETE ON tool_rag.api_key FOR EACH ROW EXECUTE FUNCTION tool_rag._record_delete();
 
 CREATE TRIGGER zz_api_key_audit_insert AFTER INSERT ON tool_rag.api_key REFERENCING NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_insert();
@@ -2053,6 +2321,22 @@ CREATE TRIGGER zz_grant_rule_audit_insert AFTER INSERT ON tool_rag.grant_rule RE
 CREATE TRIGGER zz_grant_rule_audit_truncate BEFORE TRUNCATE ON tool_rag.grant_rule FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_truncate();
 
 CREATE TRIGGER zz_grant_rule_audit_update AFTER UPDATE ON tool_rag.grant_rule REFERENCING OLD TABLE AS old_row NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_update();
+
+CREATE TRIGGER zz_login_audit_delete BEFORE DELETE ON tool_rag.login FOR EACH ROW EXECUTE FUNCTION tool_rag._record_delete();
+
+CREATE TRIGGER zz_login_audit_insert AFTER INSERT ON tool_rag.login REFERENCING NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_insert();
+
+CREATE TRIGGER zz_login_audit_truncate BEFORE TRUNCATE ON tool_rag.login FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_truncate();
+
+CREATE TRIGGER zz_login_audit_update AFTER UPDATE ON tool_rag.login REFERENCING OLD TABLE AS old_row NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_update();
+
+CREATE TRIGGER zz_login_role_audit_delete BEFORE DELETE ON tool_rag.login_role FOR EACH ROW EXECUTE FUNCTION tool_rag._record_delete();
+
+CREATE TRIGGER zz_login_role_audit_insert AFTER INSERT ON tool_rag.login_role REFERENCING NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_insert();
+
+CREATE TRIGGER zz_login_role_audit_truncate BEFORE TRUNCATE ON tool_rag.login_role FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_truncate();
+
+CREATE TRIGGER zz_login_role_audit_update AFTER UPDATE ON tool_rag.login_role REFERENCING OLD TABLE AS old_row NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_update();
 
 CREATE TRIGGER zz_ranking_setting_audit_delete BEFORE DELETE ON tool_rag.ranking_setting FOR EACH ROW EXECUTE FUNCTION tool_rag._record_delete();
 
@@ -2120,6 +2404,12 @@ ALTER TABLE ONLY tool_rag.example
 ALTER TABLE ONLY tool_rag.grant_rule
     ADD CONSTRAINT grant_rule_role_id_fkey FOREIGN KEY (role_id) REFERENCES tool_rag.role(role_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY tool_rag.login_role
+    ADD CONSTRAINT login_role_login_id_fkey FOREIGN KEY (login_id) REFERENCES tool_rag.login(login_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY tool_rag.login_role
+    ADD CONSTRAINT login_role_role_id_fkey FOREIGN KEY (role_id) REFERENCES tool_rag.role(role_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY tool_rag.role_parent
     ADD CONSTRAINT role_parent_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES tool_rag.role(role_id) ON DELETE CASCADE;
 
@@ -2153,7 +2443,127 @@ ALTER TABLE ONLY tool_rag.tool_vector
 ALTER TABLE ONLY tool_rag.tool_vector
     ADD CONSTRAINT tool_vector_tool_id_fkey FOREIGN KEY (tool_id) REFERENCES tool_rag.tool(tool_id) ON DELETE CASCADE;
 
+ALTER TABLE tool_rag.access_setting ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY admin ON tool_rag.access_setting TO tool_rag_admin USING (true) WITH CHECK (true);
+
+CREATE POLICY admin ON tool_rag.alembic_version TO tool_rag_admin USING (true) WITH CHECK (true);
+
+CREATE POLICY admin ON tool_rag.api_key_role TO tool_rag_admin USING (true) WITH CHECK (true);
+
+CREATE POLICY admin ON tool_rag.audit_event TO tool_rag_admin USING (true) WITH CHECK (true);
+
+CREATE POLICY admin ON tool_rag.audit_setting TO tool_rag_admin USING (true) WITH CHECK (true);
+
+CREATE POLICY admin ON tool_rag.catalogue_state TO tool_rag_admin USING (true) WITH CHECK (true);
+
+CREATE POLICY admin ON tool_rag.change TO tool_rag_admin USING (true) WITH CHECK (true);
+
+CREATE POLICY admin ON tool_rag.dependency TO tool_rag_admin USING (true) WITH CHECK (true);
+
+CREATE POLICY admin ON tool_rag.document TO tool_rag_admin USING (true) WITH CHECK (true);
+
+CREATE POLICY admin ON tool_rag.embedding_model TO tool_rag_admin USING (true) WITH CHECK (true);
+
+CREATE POLICY admin ON tool_rag.example TO tool_rag_admin USING (true) WITH CHECK (true);
+
+CREATE POLICY admin ON tool_rag.grant_rule TO tool_rag_admin USING (true) WITH CHECK (true);
+
+CREATE POLICY admin ON tool_rag.lexeme TO tool_rag_admin USING (true) WITH CHECK (true);
+
+CREATE POLICY admin ON tool_rag.login TO tool_rag_admin USING (true) WITH CHECK (true);
+
+CREATE POLICY admin ON tool_rag.login_role TO tool_rag_admin USING (true) WITH CHECK (true);
+
+CREATE POLICY admin ON tool_rag.posting TO tool_rag_admin USING (true) WITH CHECK (true);
+
+CREATE POLICY admin ON tool_rag.ranking_setting TO tool_rag_admin USING (true) WITH CHECK (true);
+
+CREATE POLICY admin ON tool_rag.role TO tool_rag_admin USING (true) WITH CHECK (true);
+
+CREATE POLICY admin ON tool_rag.role_parent TO tool_rag_admin USING (true) WITH CHECK (true);
+
+CREATE POLICY admin ON tool_rag.role_tool TO tool_rag_admin USING (true) WITH CHECK (true);
+
+CREATE POLICY admin ON tool_rag.server TO tool_rag_admin USING (true) WITH CHECK (true);
+
+CREATE POLICY admin ON tool_rag.synonym TO tool_rag_admin USING (true) WITH CHECK (true);
+
+CREATE POLICY admin ON tool_rag.tool TO tool_rag_admin USING (true) WITH CHECK (true);
+
+CREATE POLICY admin ON tool_rag.tool_name TO tool_rag_admin USING (true) WITH CHECK (true);
+
+CREATE POLICY admin ON tool_rag.tool_sent TO tool_rag_admin USING (true) WITH CHECK (true);
+
+CREATE POLICY admin ON tool_rag.tool_use TO tool_rag_admin USING (true) WITH CHECK (true);
+
+CREATE POLICY admin ON tool_rag.tool_vector TO tool_rag_admin USING (true) WITH CHECK (true);
+
+CREATE POLICY admin ON tool_rag.word_piece TO tool_rag_admin USING (true) WITH CHECK (true);
+
+ALTER TABLE tool_rag.alembic_version ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE tool_rag.api_key ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE tool_rag.api_key_role ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE tool_rag.audit_event ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE tool_rag.audit_setting ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE tool_rag.catalogue_state ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE tool_rag.change ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE tool_rag.dependency ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE tool_rag.document ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE tool_rag.embedding_model ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE tool_rag.example ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE tool_rag.grant_rule ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE tool_rag.lexeme ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE tool_rag.login ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE tool_rag.login_role ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE tool_rag.posting ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE tool_rag.ranking_setting ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE tool_rag.role ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE tool_rag.role_parent ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE tool_rag.role_tool ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE tool_rag.server ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE tool_rag.synonym ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE tool_rag.tool ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE tool_rag.tool_name ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE tool_rag.tool_sent ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE tool_rag.tool_use ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE tool_rag.tool_vector ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE tool_rag.word_piece ENABLE ROW LEVEL SECURITY;
+
+GRANT USAGE ON SCHEMA tool_rag TO tool_rag_reader;
+GRANT USAGE ON SCHEMA tool_rag TO tool_rag_editor;
+GRANT USAGE ON SCHEMA tool_rag TO tool_rag_admin;
+
 REVOKE ALL ON FUNCTION tool_rag._access_at(p_time timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._access_of(p_login oid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._after_dependency_write() FROM PUBLIC;
 
@@ -2181,6 +2591,10 @@ REVOKE ALL ON FUNCTION tool_rag._after_tool_update() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._after_wording_truncate() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._allowed_ids(p_allowed jsonb, p_server_ids integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._apply_privileges(p_create boolean) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._audited_key(p_object text, p_row jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._audited_label(p_object text, p_row jsonb) FROM PUBLIC;
@@ -2195,19 +2609,31 @@ REVOKE ALL ON FUNCTION tool_rag._before_synonym_write() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._before_tool_write() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION tool_rag._candidates(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_embedding public.halfvec, p_model_id integer, p_model_vector public.halfvec, p_role_ids integer[], p_server_ids integer[], p_depth integer, p_exact boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag._caller(p_roles text[], p_allowed jsonb, p_server_ids integer[], OUT role_ids integer[], OUT gate integer[], OUT named_ids integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._candidates(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_embedding public.halfvec, p_model_id integer, p_model_vector public.halfvec, p_role_ids integer[], p_server_ids integer[], p_gate integer[], p_depth integer, p_exact boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._carry_marks(p_text text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._check_allowed(p_allowed jsonb) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._check_digest(p_digest bytea) FROM PUBLIC;
+
+GRANT SELECT ON TABLE tool_rag.embedding_model TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag._check_embedding(p_embedding public.vector, p_model text, OUT model tool_rag.embedding_model, OUT vector public.halfvec) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._check_search(p_query text, p_k integer, p_context text[], p_token_budget integer, p_min_relevance double precision, p_options jsonb) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._check_unbound() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._common_tools(p_groups text[], p_allowed jsonb, p_server_ids integer[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._content_hash(p_title text, p_description text, p_input_schema jsonb, p_output_schema jsonb, p_annotations jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._descendants(p_role_ids integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._drop_groups(p_login oid, p_name text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._embed_wording(p_text text) FROM PUBLIC;
 
@@ -2215,15 +2641,17 @@ REVOKE ALL ON FUNCTION tool_rag._estimate_tokens(p_name text, p_description text
 
 REVOKE ALL ON FUNCTION tool_rag._expand_access(p_role_ids integer[], p_tool_ids integer[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION tool_rag._expand_needs(p_tool_ids integer[], p_role_ids integer[], p_server_ids integer[], p_depth integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag._expand_needs(p_tool_ids integer[], p_role_ids integer[], p_server_ids integer[], p_gate integer[], p_depth integer) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION tool_rag._explain_hits(p_tool_ids integer[], p_needed_by integer[], p_needs text[], p_turns integer[], p_sent_places integer[], p_scores double precision[], p_relevances double precision[], p_requests integer[], p_word_places integer[], p_word_scores double precision[], p_meaning_places integer[], p_model_places integer[], p_model_scores double precision[], p_model text, p_kept integer[], p_texts text[], p_kinds text[], p_vectors public.halfvec[], p_expansions text[], p_lexeme_ids integer[], p_words text[], p_word_requests integer[], p_terms text[], p_term_requests integer[], p_role_ids integer[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag._explain_hits(p_tool_ids integer[], p_needed_by integer[], p_needs text[], p_turns integer[], p_sent_places integer[], p_scores double precision[], p_relevances double precision[], p_requests integer[], p_word_places integer[], p_word_scores double precision[], p_meaning_places integer[], p_model_places integer[], p_model_scores double precision[], p_model text, p_kept integer[], p_texts text[], p_kinds text[], p_vectors public.halfvec[], p_expansions text[], p_lexeme_ids integer[], p_words text[], p_word_requests integer[], p_terms text[], p_term_requests integer[], p_role_ids integer[], p_gate integer[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION tool_rag._find_called(p_server text, p_tool text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag._find_called(p_servers text[], p_tools text[], p_roles text[], p_allowed jsonb) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION tool_rag._find_companions(p_tool_ids integer[], p_conversation text, p_role_ids integer[], p_server_ids integer[], p_options jsonb, OUT tool_ids integer[], OUT needed_by integer[], OUT needs text[], OUT turns integer[], OUT sent_places integer[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag._find_companions(p_tool_ids integer[], p_conversation text, p_role_ids integer[], p_server_ids integer[], p_gate integer[], p_options jsonb, OUT tool_ids integer[], OUT needed_by integer[], OUT needs text[], OUT turns integer[], OUT sent_places integer[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._find_key(p_name text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._find_login(p_name text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._find_model(p_name text) FROM PUBLIC;
 
@@ -2233,11 +2661,17 @@ REVOKE ALL ON FUNCTION tool_rag._find_role(p_name text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._find_tool(p_server text, p_tool text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._find_visible(p_servers text[], p_tools text[], p_role_ids integer[], p_gate integer[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._fit_budget(p_tool_ids integer[], p_needed_by integer[], p_budget integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._fold_marks(p_text text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._fold_name(p_name text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._groups_of(p_login oid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._held_roles(p_role_ids integer[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._identifier_words(p_text text) FROM PUBLIC;
 
@@ -2259,7 +2693,9 @@ REVOKE ALL ON FUNCTION tool_rag._is_identifier(p_text text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._is_respelling(p_name text, p_tool text, p_server text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION tool_rag._is_visible(p_tool_id integer, p_role_ids integer[], p_server_ids integer[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag._is_visible(p_tool_id integer, p_role_ids integer[], p_server_ids integer[], p_gate integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._is_within(p_role_ids integer[], p_bound_ids integer[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._judge_access(p_role_ids integer[], p_tool_id integer) FROM PUBLIC;
 
@@ -2283,7 +2719,7 @@ REVOKE ALL ON FUNCTION tool_rag._name_signature(p_folded text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._name_words(p_name text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION tool_rag._near_names(p_folded text, p_role_ids integer[], p_server_ids integer[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag._near_names(p_folded text, p_role_ids integer[], p_server_ids integer[], p_gate integer[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._nearest_tools(p_server text, p_tool text, p_limit integer) FROM PUBLIC;
 
@@ -2305,13 +2741,15 @@ REVOKE ALL ON FUNCTION tool_rag._propose_by_words(p_lexeme_ids integer[], p_weig
 
 REVOKE ALL ON FUNCTION tool_rag._query_terms(p_text text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION tool_rag._rank_plan(p_texts text[], p_kinds text[], p_model_id integer, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_k integer, p_min_relevance double precision, p_options jsonb, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT requests integer[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT model_places integer[], OUT model_scores double precision[], OUT vectors public.halfvec[], OUT expansions text[], OUT lexeme_ids integer[], OUT words text[], OUT word_requests integer[], OUT terms text[], OUT term_requests integer[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag._rank_plan(p_texts text[], p_kinds text[], p_model_id integer, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_gate integer[], p_k integer, p_min_relevance double precision, p_options jsonb, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT requests integer[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT model_places integer[], OUT model_scores double precision[], OUT vectors public.halfvec[], OUT expansions text[], OUT lexeme_ids integer[], OUT words text[], OUT word_requests integer[], OUT terms text[], OUT term_requests integer[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION tool_rag._rank_request(p_text text, p_model_id integer, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_limit integer, p_depth integer, p_options jsonb, OUT lexeme_ids integer[], OUT words text[], OUT terms text[], OUT expansion text, OUT vector public.halfvec, OUT word_count integer, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT model_places integer[], OUT model_scores double precision[], OUT similarity double precision) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag._rank_request(p_text text, p_model_id integer, p_embedding public.halfvec, p_role_ids integer[], p_server_ids integer[], p_gate integer[], p_limit integer, p_depth integer, p_options jsonb, OUT lexeme_ids integer[], OUT words text[], OUT terms text[], OUT expansion text, OUT vector public.halfvec, OUT word_count integer, OUT tool_ids integer[], OUT scores double precision[], OUT relevances double precision[], OUT word_places integer[], OUT word_scores double precision[], OUT meaning_places integer[], OUT model_places integer[], OUT model_scores double precision[], OUT similarity double precision) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._rank_vectors(p_embedding public.halfvec, p_model_id integer, p_tool_ids integer[], p_limit integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._rank_words(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_terms text[], p_term_weights double precision[], p_base double precision, p_slope double precision, p_tool_ids integer[], p_limit integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._read_login(OUT bound text[], OUT is_trusted boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT weights double precision[], OUT frequencies integer[], OUT words text[], OUT terms text[], OUT term_weights double precision[], OUT expansion text, OUT base double precision, OUT slope double precision, OUT word_count integer, OUT lexeme_count integer) FROM PUBLIC;
 
@@ -2320,6 +2758,8 @@ REVOKE ALL ON FUNCTION tool_rag._read_tools(p_tools jsonb) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tool_rag._record_delete() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._record_insert() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._record_search(p_started timestamp with time zone, p_query text, p_roles text[], p_conversation text, p_tool_ids integer[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._record_truncate() FROM PUBLIC;
 
@@ -2333,15 +2773,17 @@ REVOKE ALL ON FUNCTION tool_rag._relevance(p_similarity double precision, p_word
 
 REVOKE ALL ON FUNCTION tool_rag._replace_synonyms(p_server_id integer, p_tools jsonb) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION tool_rag._resolve_tool(p_name text, p_roles text[], p_servers text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag._resolve_tool(p_name text, p_roles text[], p_servers text[], p_allowed jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._restore_marks(p_text text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION tool_rag._role_ids(p_roles text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag._role_ids(p_names text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._rows_at(p_object text, p_time timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._rules_on(p_role_id integer, p_server text, p_tool text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._sees_all() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._server_ids(p_patterns text[]) FROM PUBLIC;
 
@@ -2357,6 +2799,8 @@ REVOKE ALL ON FUNCTION tool_rag._surplus_words(p_words text[], p_others text[]) 
 
 REVOKE ALL ON FUNCTION tool_rag._texts_to_embed(p_model_id integer) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._token_roles(p_token text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._tool_fields(p_name text, p_title text, p_description text, p_input_schema jsonb, p_server text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._tool_id(p_server text, p_tool text) FROM PUBLIC;
@@ -2364,6 +2808,8 @@ REVOKE ALL ON FUNCTION tool_rag._tool_id(p_server text, p_tool text) FROM PUBLIC
 REVOKE ALL ON FUNCTION tool_rag._tool_in_general() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._unindex_lexemes(p_tool_ids integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._visible_names(p_folded text[], p_role_ids integer[], p_server_ids integer[], p_gate integer[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._within_one_edit(p_left text, p_right text) FROM PUBLIC;
 
@@ -2374,108 +2820,290 @@ REVOKE ALL ON FUNCTION tool_rag._word_pieces(p_word text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tool_rag._words(p_text text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.add_api_key(name text, public_id text, digest bytea, roles text[], identity jsonb, expires_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.add_api_key(name text, public_id text, digest bytea, roles text[], identity jsonb, expires_at timestamp with time zone) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.add_dependency(server text, tool text, needs_server text, needs_tool text, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.add_dependency(server text, tool text, needs_server text, needs_tool text, reason text) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.add_dependency(server text, tool text, needs_server text, needs_tool text, reason text) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.add_embedding_model(name text, dimensions integer, query_prompt text, document_prompt text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.add_embedding_model(name text, dimensions integer, query_prompt text, document_prompt text) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.add_example(server text, tool text, request text, origin text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.add_example(server text, tool text, request text, origin text) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.add_example(server text, tool text, request text, origin text) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.add_role(name text, parents text[], description text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.add_role(name text, parents text[], description text) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.add_synonym(words text, server text, tool text, term text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.add_synonym(words text, server text, tool text, term text) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.add_synonym(words text, server text, tool text, term text) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.authenticate_key(public_id text, digest bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.authenticate_key(public_id text, digest bytea) TO tool_rag_reader;
+GRANT ALL ON FUNCTION tool_rag.authenticate_key(public_id text, digest bytea) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.authenticate_key(public_id text, digest bytea) TO tool_rag_admin;
 
-REVOKE ALL ON FUNCTION tool_rag.count_tools(roles text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag.bind_login(login text, roles text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.bind_login(login text, roles text[]) TO tool_rag_admin;
 
-REVOKE ALL ON FUNCTION tool_rag.describe_tool(server text, name text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag.count_tools(roles text[], allowed jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.count_tools(roles text[], allowed jsonb) TO tool_rag_reader;
+GRANT ALL ON FUNCTION tool_rag.count_tools(roles text[], allowed jsonb) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.count_tools(roles text[], allowed jsonb) TO tool_rag_admin;
+
+REVOKE ALL ON FUNCTION tool_rag.describe_tool(server text, name text, roles text[], allowed jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.describe_tool(server text, name text, roles text[], allowed jsonb) TO tool_rag_reader;
+GRANT ALL ON FUNCTION tool_rag.describe_tool(server text, name text, roles text[], allowed jsonb) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.describe_tool(server text, name text, roles text[], allowed jsonb) TO tool_rag_admin;
+
+REVOKE ALL ON FUNCTION tool_rag.distrust_login(login text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.distrust_login(login text) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.drop_embedding_model(name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.drop_embedding_model(name text) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.embed(text text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.embed(text text) TO tool_rag_reader;
+GRANT ALL ON FUNCTION tool_rag.embed(text text) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.embed(text text) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.explain_access(role text, server text, tool text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.explain_access(role text, server text, tool text) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.explain_access(role text, server text, tool text) TO tool_rag_admin;
 
-REVOKE ALL ON FUNCTION tool_rag.explain_missing(query text, server text, tool text, roles text[], k integer, context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag.explain_missing(query text, server text, tool text, roles text[], k integer, context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb, allowed jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.explain_missing(query text, server text, tool text, roles text[], k integer, context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb, allowed jsonb) TO tool_rag_reader;
+GRANT ALL ON FUNCTION tool_rag.explain_missing(query text, server text, tool text, roles text[], k integer, context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb, allowed jsonb) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.explain_missing(query text, server text, tool text, roles text[], k integer, context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb, allowed jsonb) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.forget_conversations(before timestamp with time zone, conversation text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.forget_conversations(before timestamp with time zone, conversation text) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.forget_conversations(before timestamp with time zone, conversation text) TO tool_rag_admin;
+
+REVOKE ALL ON FUNCTION tool_rag.grant_access(login text, access text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.grant_access(login text, access text) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.list_access_changes(since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.list_access_changes(since timestamp with time zone, until timestamp with time zone) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.list_api_keys() FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.list_api_keys() TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.list_audit_events(since timestamp with time zone, until timestamp with time zone, kind text, outcome text, login text, max_rows integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.list_audit_events(since timestamp with time zone, until timestamp with time zone, kind text, outcome text, login text, max_rows integer) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.list_changes(since timestamp with time zone, until timestamp with time zone, objects text[], label text, login text, max_rows integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.list_changes(since timestamp with time zone, until timestamp with time zone, objects text[], label text, login text, max_rows integer) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.list_dependencies() FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.list_dependencies() TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.list_dependencies() TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.list_embedding_models() FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.list_embedding_models() TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.list_embedding_models() TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.list_examples(server text, tool text, origin text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.list_examples(server text, tool text, origin text) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.list_examples(server text, tool text, origin text) TO tool_rag_admin;
+
+REVOKE ALL ON FUNCTION tool_rag.list_logins() FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.list_logins() TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.list_roles() FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.list_roles() TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.list_roles() TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.list_rules(role text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.list_rules(role text) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.list_rules(role text) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.list_synonyms(server text, tool text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.list_synonyms(server text, tool text) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.list_synonyms(server text, tool text) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.list_tool_access(server text, tool text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.list_tool_access(server text, tool text) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.list_tool_access(server text, tool text) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.list_tools() FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.list_tools() TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.list_tools() TO tool_rag_admin;
 
-REVOKE ALL ON FUNCTION tool_rag.permitted_tools(roles text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag.permitted_tools(roles text[], allowed jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.permitted_tools(roles text[], allowed jsonb) TO tool_rag_reader;
+GRANT ALL ON FUNCTION tool_rag.permitted_tools(roles text[], allowed jsonb) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.permitted_tools(roles text[], allowed jsonb) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.purge_audit(OUT changes bigint, OUT events bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.purge_audit(OUT changes bigint, OUT events bigint) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.record_call(server text, tool text, outcome text, roles text[], conversation text, detail jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.record_call(server text, tool text, outcome text, roles text[], conversation text, detail jsonb) TO tool_rag_reader;
+GRANT ALL ON FUNCTION tool_rag.record_call(server text, tool text, outcome text, roles text[], conversation text, detail jsonb) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.record_call(server text, tool text, outcome text, roles text[], conversation text, detail jsonb) TO tool_rag_admin;
 
-REVOKE ALL ON FUNCTION tool_rag.record_sent(conversation text, tools text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag.record_sent(conversation text, tools text[], roles text[], allowed jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.record_sent(conversation text, tools text[], roles text[], allowed jsonb) TO tool_rag_reader;
+GRANT ALL ON FUNCTION tool_rag.record_sent(conversation text, tools text[], roles text[], allowed jsonb) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.record_sent(conversation text, tools text[], roles text[], allowed jsonb) TO tool_rag_admin;
 
-REVOKE ALL ON FUNCTION tool_rag.record_use(conversation text, turn integer, server text, tool text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag.record_use(conversation text, turn integer, server text, tool text, roles text[], allowed jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.record_use(conversation text, turn integer, server text, tool text, roles text[], allowed jsonb) TO tool_rag_reader;
+GRANT ALL ON FUNCTION tool_rag.record_use(conversation text, turn integer, server text, tool text, roles text[], allowed jsonb) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.record_use(conversation text, turn integer, server text, tool text, roles text[], allowed jsonb) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.reindex_tools() FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.reindex_tools() TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.remove_dependency(server text, tool text, needs_server text, needs_tool text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.remove_dependency(server text, tool text, needs_server text, needs_tool text) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.remove_dependency(server text, tool text, needs_server text, needs_tool text) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.remove_example(server text, tool text, request text, origin text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.remove_example(server text, tool text, request text, origin text) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.remove_example(server text, tool text, request text, origin text) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.remove_role(name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.remove_role(name text) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.remove_server(name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.remove_server(name text) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.remove_synonym(words text, server text, tool text, term text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.remove_synonym(words text, server text, tool text, term text) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.remove_synonym(words text, server text, tool text, term text) TO tool_rag_admin;
 
-REVOKE ALL ON FUNCTION tool_rag.resolve_tool(name text, roles text[], servers text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag.resolve_tool(name text, roles text[], servers text[], allowed jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.resolve_tool(name text, roles text[], servers text[], allowed jsonb) TO tool_rag_reader;
+GRANT ALL ON FUNCTION tool_rag.resolve_tool(name text, roles text[], servers text[], allowed jsonb) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.resolve_tool(name text, roles text[], servers text[], allowed jsonb) TO tool_rag_admin;
+
+REVOKE ALL ON FUNCTION tool_rag.revoke_access(login text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.revoke_access(login text) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.revoke_api_key(name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.revoke_api_key(name text) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.revoke_tools(role text, server_pattern text, tool_pattern text, effect text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.revoke_tools(role text, server_pattern text, tool_pattern text, effect text) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.revoke_tools(role text, server_pattern text, tool_pattern text, effect text) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.rotate_api_key(name text, digest bytea, grace interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.rotate_api_key(name text, digest bytea, grace interval) TO tool_rag_admin;
 
-REVOKE ALL ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer, embedding public.vector, context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer, embedding public.vector, context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb, allowed jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer, embedding public.vector, context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb, allowed jsonb) TO tool_rag_reader;
+GRANT ALL ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer, embedding public.vector, context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb, allowed jsonb) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer, embedding public.vector, context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb, allowed jsonb) TO tool_rag_admin;
 
-REVOKE ALL ON FUNCTION tool_rag.search_tools_batch(queries text[], roles text[], limits integer[], context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag.search_tools_batch(queries text[], roles text[], limits integer[], context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb, allowed jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.search_tools_batch(queries text[], roles text[], limits integer[], context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb, allowed jsonb) TO tool_rag_reader;
+GRANT ALL ON FUNCTION tool_rag.search_tools_batch(queries text[], roles text[], limits integer[], context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb, allowed jsonb) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.search_tools_batch(queries text[], roles text[], limits integer[], context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb, allowed jsonb) TO tool_rag_admin;
+
+GRANT SELECT ON TABLE tool_rag.audit_setting TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.set_audit(level text, keep_events interval, keep_changes interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.set_audit(level text, keep_events interval, keep_changes interval) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.set_description(server text, tool text, description text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.set_description(server text, tool text, description text) TO tool_rag_admin;
+
+REVOKE ALL ON FUNCTION tool_rag.set_roles_claim(path text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.set_roles_claim(path text[]) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.store_vectors(model text, tool_ids integer[], kinds text[], source_ids integer[], source_hashes bytea[], vectors text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.store_vectors(model text, tool_ids integer[], kinds text[], source_ids integer[], source_hashes bytea[], vectors text[]) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.suggest_dependencies(server text, max_rows integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.suggest_dependencies(server text, max_rows integer) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.suggest_dependencies(server text, max_rows integer) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.texts_to_embed(model text, max_rows integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.texts_to_embed(model text, max_rows integer) TO tool_rag_admin;
+
+REVOKE ALL ON FUNCTION tool_rag.trust_login(login text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.trust_login(login text) TO tool_rag_admin;
+
+REVOKE ALL ON FUNCTION tool_rag.unbind_login(login text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.unbind_login(login text) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.unknown_roles(names text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.unknown_roles(names text[]) TO tool_rag_reader;
+GRANT ALL ON FUNCTION tool_rag.unknown_roles(names text[]) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.unknown_roles(names text[]) TO tool_rag_admin;
 
-REVOKE ALL ON FUNCTION tool_rag.unmatched_words(query text, roles text[], servers text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag.unmatched_words(query text, roles text[], servers text[], allowed jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.unmatched_words(query text, roles text[], servers text[], allowed jsonb) TO tool_rag_reader;
+GRANT ALL ON FUNCTION tool_rag.unmatched_words(query text, roles text[], servers text[], allowed jsonb) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.unmatched_words(query text, roles text[], servers text[], allowed jsonb) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.upsert_tools(payload jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.upsert_tools(payload jsonb) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.use_embedding_model(name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.use_embedding_model(name text) TO tool_rag_admin;
+
+GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.access_setting TO tool_rag_admin;
+
+GRANT SELECT ON TABLE tool_rag.alembic_version TO tool_rag_admin;
+
+GRANT SELECT ON TABLE tool_rag.api_key_role TO tool_rag_admin;
+
+GRANT SELECT ON TABLE tool_rag.audit_event TO tool_rag_admin;
+
+GRANT SELECT ON TABLE tool_rag.catalogue_state TO tool_rag_admin;
+
+GRANT SELECT ON TABLE tool_rag.change TO tool_rag_admin;
+
+GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.dependency TO tool_rag_admin;
+
+GRANT SELECT ON TABLE tool_rag.document TO tool_rag_admin;
+
+GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.example TO tool_rag_admin;
+
+GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.grant_rule TO tool_rag_admin;
+
+GRANT SELECT ON TABLE tool_rag.lexeme TO tool_rag_admin;
+
+GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.login TO tool_rag_admin;
+
+GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.login_role TO tool_rag_admin;
+
+GRANT SELECT ON TABLE tool_rag.my_tools TO tool_rag_reader;
+GRANT SELECT ON TABLE tool_rag.my_tools TO tool_rag_editor;
+GRANT SELECT ON TABLE tool_rag.my_tools TO tool_rag_admin;
+
+GRANT SELECT ON TABLE tool_rag.posting TO tool_rag_admin;
+
+GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.ranking_setting TO tool_rag_admin;
+
+GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.role TO tool_rag_admin;
+
+GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.role_parent TO tool_rag_admin;
+
+GRANT SELECT ON TABLE tool_rag.role_tool TO tool_rag_admin;
+
+GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.server TO tool_rag_admin;
+
+GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.synonym TO tool_rag_admin;
+
+GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.tool TO tool_rag_admin;
+
+GRANT SELECT ON TABLE tool_rag.tool_name TO tool_rag_admin;
+
+GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.tool_sent TO tool_rag_admin;
+
+GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.tool_use TO tool_rag_admin;
+
+GRANT SELECT ON TABLE tool_rag.tool_vector TO tool_rag_admin;
+
+GRANT SELECT ON TABLE tool_rag.word_piece TO tool_rag_admin;
 

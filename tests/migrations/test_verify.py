@@ -46,7 +46,7 @@ def test_nothing_differs_after_edits(database: str) -> None:
             "constraint tool_rag.tool.tool_name_check is missing",
         ),
         (
-            "alter function tool_rag.remove_role(text) security definer",
+            "alter function tool_rag.remove_role(text) security invoker",
             "function tool_rag.remove_role(text) differs",
         ),
         (

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, LiteralString
 
 import psycopg
 import pytest
@@ -203,6 +204,133 @@ def shop(connection: Connection) -> Connection:
     add_role(connection, "all")
     allow(connection, "all")
     return connection
+
+
+# A company with logins of its own
+
+Tool = tuple[str, str]
+ALL = {(server, name) for server, name, *_ in SHOP}
+MONEY = {tool for tool in ALL if tool[0] == "shop"}
+WEATHER = {tool for tool in ALL if tool[0] == "weather"}
+DESK = {tool for tool in ALL if tool[0] == "desk"}
+
+
+@dataclass
+class Company:
+    """A database of a test's own, and its logins.
+
+    Attributes:
+        admin: a connection of the owner, in autocommit.
+        url: of the owner.
+        names: the logins' names in the server, by those that tests use.
+    """
+
+    admin: Connection
+    url: str
+    names: dict[str, str] = field(default_factory=dict)
+    opened: list[Connection] = field(default_factory=list)
+
+    def name(self, login: str) -> str:
+        return self.names.get(login, login)
+
+    def call(self, function: str, login: str, *arguments: Any) -> Any:
+        """Call a function about a login as the owner."""
+        marks = ", ".join(["%s"] * (1 + len(arguments)))
+        return fetch(
+            self.admin, f"select tool_rag.{function}({marks})", self.name(login), *arguments
+        )
+
+    def connect(self, login: str) -> Connection:
+        """Open a connection of a login, in autocommit."""
+        made = psycopg.connect(
+            self.url.replace("postgres@", f"{self.name(login)}@"), autocommit=True
+        )
+        self.opened.append(made)
+        return made
+
+
+@pytest.fixture
+def make_login(postgres: Postgres) -> Iterator[Callable[[str], str]]:
+    """Return a function that creates a role of the server, dropped after the test."""
+    made: list[str] = []
+
+    def make(options: LiteralString = "login") -> str:
+        role = f"caller_{next(postgres.numbers)}"
+        postgres.execute(
+            sql.SQL("create role {} {}").format(sql.Identifier(role), sql.SQL(options))
+        )
+        made.append(role)
+        return role
+
+    yield make
+    for role in made:
+        postgres.execute(sql.SQL("drop role if exists {}").format(sql.Identifier(role)))
+
+
+@pytest.fixture
+def company(make_login: Callable[[str], str], database: str) -> Iterator[Company]:
+    """The tools of SHOP; roles; and the logins `backend`, `bound`, `other` and the group `group`.
+
+    All of them are readers. `bound` is bound to the role `support`. `other` may set the role
+    `group`, whose privileges it does not inherit.
+    """
+    with psycopg.connect(database, autocommit=True) as admin:
+        made = Company(admin, database)
+        for server, name, description, _ in SHOP:
+            add_tool(admin, server, name, description + " zebra")
+        for role, *parents in (
+            ["support"],
+            ["meteorologist"],
+            ["clerk"],
+            ["boss", "support", "clerk"],
+            ["all"],
+        ):
+            add_role(admin, role, *parents)
+        allow(admin, "support", "shop")
+        allow(admin, "meteorologist", "weather")
+        allow(admin, "clerk", "desk")
+        deny(admin, "clerk", "shop", "refund_payment")
+        allow(admin, "all")
+        for login, options in (
+            ("backend", "login"),
+            ("bound", "login"),
+            ("other", "login"),
+            ("group", "nologin"),
+        ):
+            made.names[login] = make_login(options)
+            made.call("grant_access", login, "reader")
+        admin.execute(
+            sql.SQL("grant {} to {} with inherit false, set true").format(
+                sql.Identifier(made.name("group")), sql.Identifier(made.name("other"))
+            )
+        )
+        made.call("bind_login", "bound", ["support"])
+        yield made
+        for connection in made.opened:
+            connection.close()
+        for login in made.names.values():
+            if fetch(admin, "select exists (select from pg_roles where rolname = %s)", login):
+                admin.execute(sql.SQL("drop owned by {}").format(sql.Identifier(login)))
+
+
+def seen(
+    connection: Connection, roles: Sequence[str] | None = None, allowed: Any = None
+) -> set[Tool]:
+    """Return what permitted_tools returns, which is what a search finds and my_tools shows."""
+    text = None if allowed is None else json.dumps(allowed)
+    tools = {
+        (server, name)
+        for server, name in connection.execute(
+            "select server, name from tool_rag.permitted_tools(%s, %s)",
+            [None if roles is None else list(roles), text],
+        )
+    }
+    hits = search(connection, "zebra", roles, k=1000, **({"allowed": text} if text else {}))
+    assert {(hit["server"], hit["name"]) for hit in hits} == tools
+    if roles is None and allowed is None:
+        rows = connection.execute("select server, name from tool_rag.my_tools").fetchall()
+        assert set(rows) == tools
+    return tools
 
 
 MANY = 4000

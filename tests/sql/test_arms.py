@@ -263,8 +263,8 @@ def test_a_long_list_needs_no_reading_of_all(many: Connection) -> None:
     candidates = fetch(
         many,
         "select cardinality(tool_rag._candidates(q.lexeme_ids, q.weights, q.frequencies, q.base,"
-        " q.slope, tool_rag.embed('refund'), 1, null, tool_rag._role_ids('{most}'), null, 600,"
-        " false))"
+        " q.slope, tool_rag.embed('refund'), 1, null, tool_rag._role_ids('{most}'), null, null,"
+        " 600, false))"
         " from tool_rag._read_query('refund') q",
     )
     # The index is scanned on beyond what it gives at once; 3,200 would be all.
@@ -333,7 +333,8 @@ def test_expired_grants_do_not_make_a_role_see_much(many: Connection) -> None:
 def test_candidates_of_a_role_that_sees_few_are_all_it_sees(many: Connection) -> None:
     candidates = (
         "select cardinality(tool_rag._candidates(q.lexeme_ids, q.weights, q.frequencies, q.base,"
-        " q.slope, tool_rag.embed('refund'), 1, null, tool_rag._role_ids(%s), null, 100, %s))"
+        " q.slope, tool_rag.embed('refund'), 1, null, tool_rag._role_ids(%s), null, null,"
+        " 100, %s))"
         " from tool_rag._read_query('refund') q"
     )
     assert fetch(many, candidates, ["tenth"], False) == 400

@@ -186,7 +186,7 @@ def test_a_request_that_nothing_serves_finds_nothing(shop: Connection) -> None:
         assert hit["relevance"] >= 0.2
     assert search(shop, served, min_relevance="0") == search(shop, served)
     # Tools in use stay.
-    shop.execute("select tool_rag.record_use('c', 1, 'shop', 'refund_payment')")
+    shop.execute("select tool_rag.record_use('c', 1, 'shop', 'refund_payment', '{all}')")
     assert found(shop, "tell me a joke about penguins", min_relevance="0.5", conversation="c") == [
         "refund_payment"
     ]
@@ -204,14 +204,14 @@ def test_relevance_falls_with_what_the_arms_say(connection: Connection) -> None:
 def test_what_was_sent_stays_in_place(shop: Connection) -> None:
     options = {"keep_order": True}
     first = [f"{hit['server']}/{hit['name']}" for hit in search(shop, "money back", k=3)]
-    assert fetch(shop, "select tool_rag.record_sent('c', %s)", first) == 3
+    assert fetch(shop, "select tool_rag.record_sent('c', %s, '{all}')", first) == 3
     hits = search(shop, "weather forecast", k=2, conversation="c", options=options)
     assert [f"{hit['server']}/{hit['name']}" for hit in hits[:3]] == first
     assert [hit["rank"] for hit in hits] == list(range(1, len(hits) + 1))
     assert hits[3]["name"] == "getForecast"
     assert "sent before" in hits[0]["reason"]
     sent = [f"{hit['server']}/{hit['name']}" for hit in hits]
-    assert fetch(shop, "select tool_rag.record_sent('c', %s)", sent) == len(hits) - 3
+    assert fetch(shop, "select tool_rag.record_sent('c', %s, '{all}')", sent) == len(hits) - 3
     again = search(shop, "money back", k=3, conversation="c", options=options)
     assert [f"{hit['server']}/{hit['name']}" for hit in again][: len(sent)] == sent
     # Without the option, and in other conversations, the best goes first.
@@ -227,7 +227,7 @@ def test_what_was_sent_stays_in_place(shop: Connection) -> None:
 
 
 def test_the_budget_is_spent_on_the_best_not_on_what_was_sent(shop: Connection) -> None:
-    shop.execute("select tool_rag.record_sent('c', '{desk/set_theme,desk/book_room}')")
+    shop.execute("select tool_rag.record_sent('c', '{desk/set_theme,desk/book_room}', '{all}')")
     best = search(shop, "weather forecast", k=1)[0]
     hits = search(
         shop,
@@ -242,16 +242,19 @@ def test_the_budget_is_spent_on_the_best_not_on_what_was_sent(shop: Connection) 
 
 def test_what_was_sent_is_refused_where_it_can_not_be(shop: Connection) -> None:
     with refused(shop, "42704", "desk/nothing"):
-        shop.execute("select tool_rag.record_sent('c', '{desk/nothing}')")
+        shop.execute("select tool_rag.record_sent('c', '{desk/nothing}', '{all}')")
     with refused(shop, "22023", "conversation"):
-        shop.execute("select tool_rag.record_sent('', '{desk/book_room}')")
+        shop.execute("select tool_rag.record_sent('', '{desk/book_room}', '{all}')")
     with refused(shop, "22023", "its tools"):
-        shop.execute("select tool_rag.record_sent('c', '{desk/book_room,null}')")
+        shop.execute("select tool_rag.record_sent('c', '{desk/book_room,null}', '{all}')")
     with refused(shop, "22023", '"refund_payment" is not of the form SERVER/TOOL'):
-        shop.execute("select tool_rag.record_sent('c', '{refund_payment}')")
-    assert fetch(shop, "select tool_rag.record_sent('c', '{}')") == 0
+        shop.execute("select tool_rag.record_sent('c', '{refund_payment}', '{all}')")
+    assert fetch(shop, "select tool_rag.record_sent('c', '{}', '{all}')") == 0
     # A model wrote the name: nothing near it is told.
-    for call in ("record_sent('c', '{desk/set_them}')", "record_use('c', 1, 'desk', 'set_them')"):
+    for call in (
+        "record_sent('c', '{desk/set_them}', '{all}')",
+        "record_use('c', 1, 'desk', 'set_them', '{all}')",
+    ):
         with refused(shop, "42704", 'tool "desk/set_them" does not exist', hint="resolve_tool"):
             shop.execute(f"select tool_rag.{call}".encode())
 
@@ -260,7 +263,7 @@ def test_a_kept_order_does_not_grow_without_end(shop: Connection) -> None:
     for number in range(70):
         add_tool(shop, "long", f"tool_{number}", "Anything at all")
     shop.execute(
-        "select tool_rag.record_sent('c', array_agg('long/tool_' || n order by n))"
+        "select tool_rag.record_sent('c', array_agg('long/tool_' || n order by n), '{all}')"
         " from generate_series(0, 69) n"
     )
     hits = search(shop, "money back", k=3, conversation="c", options={"keep_order": True})
@@ -269,18 +272,24 @@ def test_a_kept_order_does_not_grow_without_end(shop: Connection) -> None:
 
 
 def test_what_is_sent_or_used_again_keeps_a_conversation_alive(shop: Connection) -> None:
-    for call in ("record_sent('a', '{desk/book_room}')", "record_use('b', 0, 'desk', 'book_room')"):
+    for call in (
+        "record_sent('a', '{desk/book_room}', '{all}')",
+        "record_use('b', 0, 'desk', 'book_room', '{all}')",
+    ):
         shop.execute(f"select tool_rag.{call}".encode())
     shop.execute("update tool_rag.tool_sent set sent_at = '2000-01-01'")
     shop.execute("update tool_rag.tool_use set used_at = '2000-01-01'")
-    for call in ("record_sent('a', '{desk/book_room}')", "record_use('b', 0, 'desk', 'book_room')"):
+    for call in (
+        "record_sent('a', '{desk/book_room}', '{all}')",
+        "record_use('b', 0, 'desk', 'book_room', '{all}')",
+    ):
         shop.execute(f"select tool_rag.{call}".encode())
     assert fetch(shop, "select tool_rag.forget_conversations('2001-01-01')") == 0
 
 
 def test_silent_conversations_are_forgotten(shop: Connection) -> None:
-    shop.execute("select tool_rag.record_sent('a', '{desk/book_room}')")
-    shop.execute("select tool_rag.record_use('b', 0, 'desk', 'book_room')")
+    shop.execute("select tool_rag.record_sent('a', '{desk/book_room}', '{all}')")
+    shop.execute("select tool_rag.record_use('b', 0, 'desk', 'book_room', '{all}')")
     forget = "select tool_rag.forget_conversations(%s, %s)"
     assert fetch(shop, forget, "2000-01-01", None) == 0
     assert fetch(shop, forget, "2100-01-01", "a") == 1
@@ -503,10 +512,15 @@ def test_no_feature_returns_or_names_what_is_not_permitted(
                 "select tool_rag.add_dependency(%s, %s, %s, %s, %s)",
                 (*later, *earlier, f"its {earlier[1]}"),
             )
+    add_role(connection, "everything")
+    allow(connection, "everything")
     for turn, (server, name) in enumerate(chance.sample(tools, k=8)):
-        connection.execute("select tool_rag.record_use('c', %s, %s, %s)", (turn // 3, server, name))
+        connection.execute(
+            "select tool_rag.record_use('c', %s, %s, %s, '{everything}')",
+            (turn // 3, server, name),
+        )
     connection.execute(
-        "select tool_rag.record_sent('c', %s)",
+        "select tool_rag.record_sent('c', %s, '{everything}')",
         ([f"{s}/{n}" for s, n in chance.sample(tools, k=9)],),
     )
     for _ in range(8):

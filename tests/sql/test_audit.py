@@ -24,6 +24,9 @@ from tests.sql.conftest import (
 )
 
 AUDITED = {
+    "access_setting",
+    "login",
+    "login_role",
     "api_key",
     "api_key_role",
     "server",
@@ -126,10 +129,7 @@ def test_new_rows_are_told_in_words(connection: Connection) -> None:
 
 
 def test_who_did_it(connection: Connection) -> None:
-    connection.execute("create role audit_editor")
-    connection.execute("grant usage on schema tool_rag to audit_editor")
-    connection.execute("grant all on all tables in schema tool_rag to audit_editor")
-    connection.execute("grant execute on all functions in schema tool_rag to audit_editor")
+    connection.execute("create role audit_editor in role tool_rag_admin")
     connection.execute("set local tool_rag.actor = 'alice@example.com'")
     connection.execute("set local role audit_editor")
     connection.execute("select tool_rag.add_role('viewer')")
@@ -399,3 +399,77 @@ def test_what_is_old_goes_and_the_rest_stays(connection: Connection) -> None:
         connection.execute("select * from tool_rag.list_access_changes(now() - interval '91 days')")
     with refused(connection, "55000", "only ever added to"):
         connection.execute("delete from tool_rag.change")
+
+
+def searches(connection: Connection) -> list[Any]:
+    return connection.execute(
+        "select roles, conversation, outcome, tools, tokens > 0, milliseconds > 0, detail"
+        " from tool_rag.list_audit_events(kind => 'search') order by event_id"
+    ).fetchall()
+
+
+def test_searches_are_recorded_as_far_as_the_level_has_it(connection: Connection) -> None:
+    fill(connection)
+    search = (
+        "select count(*) from tool_rag.search_tools('give money back', roles => %s,"
+        " conversation => 'c1')"
+    )
+    allow(connection, "support", "crm", "refund")
+    connection.execute(search.encode(), [["support"]])
+    assert searches(connection) == []
+    connection.execute("select tool_rag.set_audit('counts')")
+    # Two tools: what refund needs comes with it.
+    assert fetch(connection, search, ["support"]) == 2
+    assert fetch(connection, search, ["staff"]) == 0
+    assert searches(connection) == [
+        (["support"], "c1", "found", 2, True, True, None),
+        (["staff"], "c1", "empty", 0, False, True, None),
+    ]
+    connection.execute("select tool_rag.set_audit('full')")
+    connection.execute(
+        "select * from tool_rag.search_tools_batch('{money,customer}', roles => '{support}',"
+        " limits => '{1,1}')"
+    )
+    assert [(row[0], row[6]["query"]) for row in searches(connection)[2:]] == [
+        (["support"], "money"),
+        (["support"], "customer"),
+    ]
+    found = searches(connection)[2][6]["tools"]
+    assert found == ["crm/refund", "crm/get_customer"]
+
+
+def test_a_search_in_a_read_only_transaction_goes_to_the_log(connection: Connection) -> None:
+    fill(connection)
+    allow(connection, "support", "crm", "refund")
+    connection.execute("select tool_rag.set_audit('full')")
+    connection.execute("set local client_min_messages = 'log'")
+    said: list[str] = []
+    connection.add_notice_handler(lambda notice: said.append(notice.message_primary or ""))
+    with undone(connection):
+        connection.execute("set local transaction_read_only = on")
+        rows = connection.execute(
+            "select name from tool_rag.search_tools('money back', roles => '{support}', k => 1)"
+        ).fetchall()
+    assert rows == [("refund",), ("get_customer",)]
+    assert searches(connection) == []
+    (line,) = [text for text in said if text.startswith("tool_rag audit: ")]
+    logged = json.loads(line.removeprefix("tool_rag audit: "))
+    assert logged["detail"]["tools"] == ["crm/refund", "crm/get_customer"]
+    assert (logged["roles"], logged["outcome"], logged["tools"]) == (["support"], "found", 2)
+
+
+def test_a_parallel_plan_does_not_stop_the_audit(connection: Connection) -> None:
+    fill(connection)
+    allow(connection, "support")
+    connection.execute("select tool_rag.set_audit('counts')")
+    for setting in (
+        "parallel_setup_cost = 0",
+        "parallel_tuple_cost = 0",
+        "min_parallel_table_scan_size = 0",
+    ):
+        connection.execute(f"set local {setting}".encode())
+    connection.execute(
+        "select count(*) from tool_rag.word_piece w,"
+        " tool_rag.search_tools('money', roles => '{support}') h where w.piece = h.name"
+    )
+    assert len(searches(connection)) == 1

@@ -88,35 +88,37 @@ def test_a_dependency_is_removed(shop: Connection) -> None:
 
 
 def test_tools_in_use_stay_for_three_turns(shop: Connection) -> None:
-    shop.execute("select tool_rag.record_use('c', 1, 'shop', 'list_holidays')")
+    shop.execute("select tool_rag.record_use('c', 1, 'shop', 'list_holidays', '{clerk}')")
     kept = search(shop, ", conversation => 'c'")
     assert kept[-1][0] == "list_holidays"
     assert kept[-1][1].startswith("used in turn 1")
     assert "list_holidays" not in names(shop)
     assert "list_holidays" not in names(shop, ", conversation => 'another'")
     for turn in (2, 3):
-        shop.execute("select tool_rag.record_use('c', %s, 'shop', 'refund_payment')", (turn,))
+        shop.execute(
+            "select tool_rag.record_use('c', %s, 'shop', 'refund_payment', '{clerk}')", (turn,)
+        )
         assert "list_holidays" in names(shop, ", conversation => 'c'")
-    shop.execute("select tool_rag.record_use('c', 4, 'shop', 'refund_payment')")
+    shop.execute("select tool_rag.record_use('c', 4, 'shop', 'refund_payment', '{clerk}')")
     assert "list_holidays" not in names(shop, ", conversation => 'c'")
 
 
 def test_permission_is_asked_again_for_tools_in_use(shop: Connection) -> None:
-    shop.execute("select tool_rag.record_use('c', 1, 'shop', 'list_holidays')")
+    shop.execute("select tool_rag.record_use('c', 1, 'shop', 'list_holidays', '{clerk}')")
     shop.execute("select tool_rag.grant_tools('clerk', 'shop', 'list_*', 'deny')")
     assert "list_holidays" not in names(shop, ", conversation => 'c'")
 
 
 def test_a_use_twice_noted_is_one(shop: Connection) -> None:
     for _ in range(2):
-        shop.execute("select tool_rag.record_use('c', 1, 'shop', 'list_holidays')")
+        shop.execute("select tool_rag.record_use('c', 1, 'shop', 'list_holidays', '{clerk}')")
     assert names(shop, ", conversation => 'c'").count("list_holidays") == 1
 
 
 def test_a_budget_keeps_tools_whole_and_with_what_they_need(shop: Connection) -> None:
     everything = search(shop, ", conversation => 'c'")
     total = sum(row[3] for row in everything)
-    shop.execute("select tool_rag.record_use('c', 1, 'shop', 'list_holidays')")
+    shop.execute("select tool_rag.record_use('c', 1, 'shop', 'list_holidays', '{clerk}')")
     assert names(shop, f", conversation => 'c', token_budget => {total}") == [
         row[0] for row in everything
     ]
@@ -146,8 +148,8 @@ def test_a_shared_need_is_paid_once_and_never_left_out(shop: Connection) -> None
     ("call", "state"),
     [
         ("record_use('', 1, 'shop', 'find_payment')", "22023"),
-        ("record_use('c', -1, 'shop', 'find_payment')", "22023"),
-        ("record_use('c', 1, 'shop', 'nothing')", "42704"),
+        ("record_use('c', -1, 'shop', 'find_payment', '{clerk}')", "22023"),
+        ("record_use('c', 1, 'shop', 'nothing', '{clerk}')", "42704"),
         ("add_dependency('shop', 'x', 'shop', 'find_payment', 'r')", "42704"),
         ("add_dependency('shop', 'list_holidays', 'shop', 'find_payment', ' ')", "22023"),
         ("search_tools('x', '{clerk}', token_budget => 0)", "22023"),

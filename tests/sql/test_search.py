@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import Postgres
 from tests.sql.conftest import (
     COLUMNS,
     SHOP,
@@ -739,33 +738,6 @@ def test_a_read_only_transaction(shop: Connection) -> None:
     assert fetch(shop, "select tool_rag.embed('x') is not null")
     with undone(shop), pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
         add_tool(shop, "shop", "a")
-
-
-def test_a_postgres_role_that_may_only_read(postgres: Postgres, shop: Connection) -> None:
-    # As docs/sql.md has it.
-    role = f"tool_rag_backend_{next(postgres.numbers)}"
-    shop.execute(
-        f"""
-        create role {role};
-        grant usage on schema tool_rag to {role};
-        grant select on all tables in schema tool_rag to {role};
-        grant execute on all functions in schema tool_rag to {role};
-        set local role {role};
-    """.encode()
-    )
-    assert found(shop, "give a customer money back")[0] == "refund_payment"
-    shop.execute("set local tool_rag.roles = 'all'")
-    assert found(shop, "give a customer money back", roles=None)[0] == "refund_payment"
-    for statement in (
-        "insert into tool_rag.server (name) values ('x')",
-        "update tool_rag.tool set enabled = true",
-        "delete from tool_rag.role_tool",
-        "select tool_rag.grant_tools('all', '*')",
-        "select tool_rag.add_role('x')",
-        'select * from tool_rag.upsert_tools(\'{"server": "x", "tools": []}\')',
-    ):
-        with undone(shop), pytest.raises(psycopg.errors.InsufficientPrivilege):
-            shop.execute(statement.encode())
 
 
 def test_another_search_path_and_other_settings_change_nothing(shop: Connection) -> None:

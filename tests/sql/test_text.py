@@ -266,7 +266,8 @@ def test_a_session_that_reads_backslashes_otherwise(connection: Connection, data
         add_role(other, "one")
         add_role(other, "two")
         other.execute("select set_config('tool_rag.roles', 'one , two', true)")
-        assert len(fetch(other, "select tool_rag._role_ids(null)")) == 2
+        caller = "select role_ids from tool_rag._caller(null, null, null)"
+        assert len(fetch(other, caller)) == 2
 
 
 def test_null_stays_null(connection: Connection) -> None:

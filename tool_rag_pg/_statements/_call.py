@@ -15,8 +15,10 @@ from psycopg.types.numeric import Int4
 from tool_rag_pg.errors import InvalidArgument
 
 __all__ = [
+    "Allowed",
     "Call",
     "Row",
+    "as_allowed",
     "as_json",
     "as_list",
     "clean",
@@ -28,6 +30,8 @@ __all__ = [
 ]
 
 Row = Mapping[str, Any]
+# {"server": {"tools": ["name", ...]}}
+Allowed = Mapping[str, Mapping[str, Sequence[str]]]
 T = TypeVar("T")
 
 
@@ -64,6 +68,20 @@ def as_list(values: Sequence[str] | None, argument: str) -> list[str] | None:
                 hint=f"{argument} is a list of texts",
             )
     return found
+
+
+def as_allowed(allowed: Allowed | None) -> Jsonb | None:
+    """Return what a backend allows for one call; its shape is checked where it counts, in SQL."""
+    if allowed is None:
+        return None
+    try:
+        text = json.dumps(allowed, default=list)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgument(
+            f"allowed has no JSON form: {error}",
+            hint='pass allowed={"SERVER": {"tools": ["NAME", ...]}}',
+        ) from None
+    return Jsonb(json.loads(text))
 
 
 def int4(value: int, argument: str) -> Int4:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cache, wraps
 from numbers import Integral, Real
@@ -35,6 +35,8 @@ _KINDS: tuple[tuple[Any, str, Callable[[Any], bool]], ...] = (
         lambda value: isinstance(value, Real | Decimal) and not isinstance(value, bool),
     ),
     (datetime, "a datetime", lambda value: isinstance(value, datetime)),
+    (timedelta, "a timedelta", lambda value: isinstance(value, timedelta)),
+    (bytes, "bytes", lambda value: isinstance(value, bytes)),
     (Mapping, "a mapping", lambda value: isinstance(value, Mapping)),
     (
         Sequence,
@@ -74,7 +76,7 @@ def _kinds(hint: Any) -> list[tuple[str, Callable[[Any], bool]]]:
     """Return what an annotation takes; nothing where it takes anything."""
     if get_origin(hint) in (Union, UnionType):
         parts = [_kinds(part) for part in get_args(hint)]
-        return [kind for part in parts for kind in part]
+        return [kind for part in parts for kind in part] if all(parts) else []
     if hint is NoneType:
         return [("None", lambda value: value is None)]
     if get_origin(hint) is Literal:

@@ -15,7 +15,7 @@ from tool_rag_pg.models import (
     RoleAccess,
 )
 
-from ._call import Call, Row, as_list, clean, scalar, zoned
+from ._call import Allowed, Call, Row, as_allowed, as_list, clean, scalar, zoned
 
 __all__ = [
     "add_role",
@@ -34,22 +34,29 @@ __all__ = [
 Effect = Literal["allow", "deny"]
 
 
-def permitted_tools(*, roles: Sequence[str] | None = None) -> Call[list[PermittedTool]]:
+def permitted_tools(
+    *, roles: Sequence[str] | None = None, allowed: Allowed | None = None
+) -> Call[list[PermittedTool]]:
     """Return every tool that the roles may see now, ordered by server and name.
 
     Args:
-        roles: the caller's roles; None takes those of the session's setting `tool_rag.roles`.
+        roles: who asks, as in `search_tools`.
+        allowed: as in `search_tools`.
     """
     return Call(
         "select server, name, title, description, is_action, tokens"
-        " from tool_rag.permitted_tools(roles => %(roles)s)",
-        {"roles": as_list(roles, "roles")},
+        " from tool_rag.permitted_tools(roles => %(roles)s, allowed => %(allowed)s)",
+        {"roles": as_list(roles, "roles"), "allowed": as_allowed(allowed)},
         lambda rows: [PermittedTool(**row) for row in rows],
     )
 
 
 def resolve_tool(
-    name: str, *, roles: Sequence[str] | None = None, servers: Sequence[str] | None = None
+    name: str,
+    *,
+    roles: Sequence[str] | None = None,
+    servers: Sequence[str] | None = None,
+    allowed: Allowed | None = None,
 ) -> Call[list[ResolvedTool]]:
     """Return which tool a name means that a model called, out of those that the roles may use.
 
@@ -59,19 +66,21 @@ def resolve_tool(
 
     Args:
         name: as the model wrote it, TOOL or SERVER/TOOL.
-        roles: the caller's roles; None takes those of the session's setting `tool_rag.roles`.
+        roles: who asks, as in `search_tools`.
         servers: only tools of these; "*" is any run of characters.
+        allowed: as in `search_tools`.
 
     Raises:
         InvalidArgument: an empty name, or one of more than 512 characters.
     """
     return Call(
         "select outcome, server, name, similarity from tool_rag.resolve_tool(name => %(name)s,"
-        " roles => %(roles)s, servers => %(servers)s)",
+        " roles => %(roles)s, servers => %(servers)s, allowed => %(allowed)s)",
         {
             "name": clean(name),
             "roles": as_list(roles, "roles"),
             "servers": as_list(servers, "servers"),
+            "allowed": as_allowed(allowed),
         },
         lambda rows: [ResolvedTool(**row) for row in rows],
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from tool_rag_pg.models import ListedTool, ServerChange, ToolCount, ToolDefinition
 
-from ._call import Call, as_json, as_list, scalar
+from ._call import Allowed, Call, as_allowed, as_json, as_list, scalar
 
 __all__ = [
     "count_tools",
@@ -84,29 +84,52 @@ def list_tools() -> Call[list[ListedTool]]:
     )
 
 
-def describe_tool(server: str, name: str) -> Call[ToolDefinition]:
-    """Return all that the catalogue knows of a tool, whoever may see it.
+def describe_tool(
+    server: str,
+    name: str,
+    *,
+    roles: Sequence[str] | None = None,
+    allowed: Allowed | None = None,
+) -> Call[ToolDefinition]:
+    """Return all that the catalogue knows of a tool that the caller may see.
+
+    Args:
+        server: where the tool comes from.
+        name: its name.
+        roles: who asks, as in `search_tools`. Without roles and `allowed`, whoever may list the
+            whole catalogue is told of any tool.
+        allowed: as in `search_tools`.
 
     Raises:
-        InvalidArgument: the tool does not exist.
+        InvalidArgument: the tool does not exist, or not for these roles.
     """
     return Call(
         "select server, name, title, description, input_schema, output_schema, annotations,"
         " is_action, identity_parameters, enabled, tokens, updated_at"
-        " from tool_rag.describe_tool(server => %(server)s, name => %(name)s)",
-        {"server": server, "name": name},
+        " from tool_rag.describe_tool(server => %(server)s, name => %(name)s,"
+        " roles => %(roles)s, allowed => %(allowed)s)",
+        {
+            "server": server,
+            "name": name,
+            "roles": as_list(roles, "roles"),
+            "allowed": as_allowed(allowed),
+        },
         lambda rows: ToolDefinition(**rows[0]),
     )
 
 
-def count_tools(*, roles: Sequence[str] | None = None) -> Call[ToolCount]:
+def count_tools(
+    *, roles: Sequence[str] | None = None, allowed: Allowed | None = None
+) -> Call[ToolCount]:
     """Return how many tools the roles may see now, of how many, and their tokens in a prompt.
 
     Args:
-        roles: the caller's roles; None takes those of the session's setting `tool_rag.roles`.
+        roles: who asks, as in `search_tools`.
+        allowed: as in `search_tools`.
     """
     return Call(
-        "select tools, tokens, all_tools, all_tokens from tool_rag.count_tools(roles => %(roles)s)",
-        {"roles": as_list(roles, "roles")},
+        "select tools, tokens, all_tools, all_tokens"
+        " from tool_rag.count_tools(roles => %(roles)s, allowed => %(allowed)s)",
+        {"roles": as_list(roles, "roles"), "allowed": as_allowed(allowed)},
         lambda rows: ToolCount(**rows[0]),
     )

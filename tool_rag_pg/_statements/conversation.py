@@ -7,7 +7,7 @@ from datetime import datetime
 
 from tool_rag_pg.models import ListedDependency, SuggestedDependency
 
-from ._call import Call, as_list, int4, scalar, zoned
+from ._call import Allowed, Call, as_allowed, as_list, int4, scalar, zoned
 
 __all__ = [
     "add_dependency",
@@ -96,7 +96,15 @@ def suggest_dependencies(
     )
 
 
-def record_use(conversation: str, turn: int, server: str, tool: str) -> Call[None]:
+def record_use(
+    conversation: str,
+    turn: int,
+    server: str,
+    tool: str,
+    *,
+    roles: Sequence[str] | None = None,
+    allowed: Allowed | None = None,
+) -> Call[None]:
     """Note that a conversation used a tool, so that it stays in the shortlists for three turns.
 
     Args:
@@ -104,24 +112,35 @@ def record_use(conversation: str, turn: int, server: str, tool: str) -> Call[Non
         turn: which turn of the assistant it was, counted from 0.
         server: where the tool comes from.
         tool: its name.
+        roles: who asks, as in `search_tools`: a tool that these may not see is not noted.
+        allowed: as in `search_tools`.
 
     Raises:
-        InvalidArgument: a tool that does not exist, or an impossible turn.
+        InvalidArgument: a tool that does not exist, or not for these roles, or an impossible turn.
     """
     return Call(
         "select tool_rag.record_use(conversation => %(conversation)s, turn => %(turn)s,"
-        " server => %(server)s, tool => %(tool)s) as result",
+        " server => %(server)s, tool => %(tool)s, roles => %(roles)s, allowed => %(allowed)s)"
+        " as result",
         {
             "conversation": conversation,
             "turn": int4(turn, "turn"),
             "server": server,
             "tool": tool,
+            "roles": as_list(roles, "roles"),
+            "allowed": as_allowed(allowed),
         },
         lambda _: None,
     )
 
 
-def record_sent(conversation: str, tools: Sequence[str]) -> Call[int]:
+def record_sent(
+    conversation: str,
+    tools: Sequence[str],
+    *,
+    roles: Sequence[str] | None = None,
+    allowed: Allowed | None = None,
+) -> Call[int]:
     """Note which tools a conversation's model was given; return how many are new.
 
     Searches with `options={"keep_order": True}` and the same conversation then keep these in place
@@ -130,14 +149,21 @@ def record_sent(conversation: str, tools: Sequence[str]) -> Call[int]:
     Args:
         conversation: any identifier, as the searches name it; at most 256 characters.
         tools: in the order of the prompt, each as `SERVER/TOOL`.
+        roles: who asks, as in `search_tools`: a tool that these may not see is not noted.
+        allowed: as in `search_tools`.
 
     Raises:
-        InvalidArgument: a tool that does not exist.
+        InvalidArgument: a tool that does not exist, or not for these roles.
     """
     return Call(
-        "select tool_rag.record_sent(conversation => %(conversation)s, tools => %(tools)s)"
-        " as result",
-        {"conversation": conversation, "tools": as_list(tools, "tools")},
+        "select tool_rag.record_sent(conversation => %(conversation)s, tools => %(tools)s,"
+        " roles => %(roles)s, allowed => %(allowed)s) as result",
+        {
+            "conversation": conversation,
+            "tools": as_list(tools, "tools"),
+            "roles": as_list(roles, "roles"),
+            "allowed": as_allowed(allowed),
+        },
         scalar,
     )
 

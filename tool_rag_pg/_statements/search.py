@@ -8,7 +8,18 @@ from typing import Any
 
 from tool_rag_pg.models import MissingTool, ToolHit
 
-from ._call import Call, Row, as_json, as_list, clean, int4, scalar, vector
+from ._call import (
+    Allowed,
+    Call,
+    Row,
+    as_allowed,
+    as_json,
+    as_list,
+    clean,
+    int4,
+    scalar,
+    vector,
+)
 
 __all__ = [
     "embed",
@@ -33,12 +44,14 @@ def search_tools(
     token_budget: int | None = None,
     min_relevance: float | None = None,
     options: Mapping[str, Any] | None = None,
+    allowed: Allowed | None = None,
 ) -> Call[list[ToolHit]]:
     """Return the few tools that serve a request, out of those that the roles may use.
 
     Args:
         query: the request in the user's own words.
-        roles: the caller's roles; None takes those of the session's setting `tool_rag.roles`.
+        roles: the caller's roles; None takes those of the session: its setting
+            `tool_rag.roles`, its token (`request.jwt.claims`) or what its login is bound to.
             Without any, and for roles that do not exist, the answer is empty.
         k: at most so many tools, and on top of them what these need and what is in use.
         embedding: the request's vector by the model in use, or by the one that `options` name as
@@ -54,6 +67,9 @@ def search_tools(
         min_relevance: leave out tools less relevant than this, 0 to 1; a request that no tool
             serves then has an empty answer.
         options: further settings, by name: docs/sql.md lists them.
+        allowed: what the caller's own permission system lets the user have, as
+            `{"server": {"tools": ["name", ...]}}`: all else is taken away before anything is
+            ranked. Without roles it counts only for a login that is trusted (`trust_login`).
 
     Raises:
         InvalidArgument: an argument that the function refuses.
@@ -66,12 +82,13 @@ def search_tools(
         " roles => %(roles)s, k => %(k)s, embedding => %(embedding)s, context => %(context)s,"
         " conversation => %(conversation)s, servers => %(servers)s,"
         " token_budget => %(token_budget)s, min_relevance => %(min_relevance)s,"
-        " options => %(options)s)",
+        " options => %(options)s, allowed => %(allowed)s)",
         {
             "query": clean(query),
             "k": int4(k, "k"),
             "embedding": vector(embedding),
             **_how(roles, context, conversation, servers, token_budget, min_relevance, options),
+            "allowed": as_allowed(allowed),
         },
         lambda rows: [ToolHit(**row) for row in rows],
     )
@@ -111,6 +128,7 @@ def search_tools_batch(
     token_budget: int | None = None,
     min_relevance: float | None = None,
     options: Mapping[str, Any] | None = None,
+    allowed: Allowed | None = None,
 ) -> Call[list[list[ToolHit]]]:
     """Search for several requests in one statement; return one shortlist for each, in order.
 
@@ -126,6 +144,7 @@ def search_tools_batch(
         token_budget: as in `search_tools`, for each shortlist.
         min_relevance: as in `search_tools`.
         options: as in `search_tools`.
+        allowed: as in `search_tools`.
 
     Raises:
         InvalidArgument: as in `search_tools`, or not one limit for each request.
@@ -145,11 +164,12 @@ def search_tools_batch(
         "queries => %(queries)s, roles => %(roles)s, limits => %(limits)s, context => %(context)s,"
         " conversation => %(conversation)s, servers => %(servers)s,"
         " token_budget => %(token_budget)s, min_relevance => %(min_relevance)s,"
-        " options => %(options)s)",
+        " options => %(options)s, allowed => %(allowed)s)",
         {
             "queries": texts,
             "limits": None if limits is None else [int4(limit, "limits") for limit in limits],
             **_how(roles, context, conversation, servers, token_budget, min_relevance, options),
+            "allowed": as_allowed(allowed),
         },
         read,
     )
@@ -168,6 +188,7 @@ def explain_missing(
     token_budget: int | None = None,
     min_relevance: float | None = None,
     options: Mapping[str, Any] | None = None,
+    allowed: Allowed | None = None,
 ) -> Call[MissingTool]:
     """Say why `search_tools`, with the same arguments, does not return a tool.
 
@@ -186,26 +207,32 @@ def explain_missing(
         token_budget: as in `search_tools`.
         min_relevance: as in `search_tools`.
         options: as in `search_tools`.
+        allowed: as in `search_tools`.
     """
     return Call(
         "select outcome, rank, relevance, reason, detail from tool_rag.explain_missing("
         "query => %(query)s, server => %(server)s, tool => %(tool)s, roles => %(roles)s,"
         " k => %(k)s, context => %(context)s, conversation => %(conversation)s,"
         " servers => %(servers)s, token_budget => %(token_budget)s,"
-        " min_relevance => %(min_relevance)s, options => %(options)s)",
+        " min_relevance => %(min_relevance)s, options => %(options)s, allowed => %(allowed)s)",
         {
             "query": clean(query),
             "server": clean(server),
             "tool": clean(tool),
             "k": int4(k, "k"),
             **_how(roles, context, conversation, servers, token_budget, min_relevance, options),
+            "allowed": as_allowed(allowed),
         },
         lambda rows: MissingTool(**rows[0]),
     )
 
 
 def unmatched_words(
-    query: str, *, roles: Sequence[str] | None = None, servers: Sequence[str] | None = None
+    query: str,
+    *,
+    roles: Sequence[str] | None = None,
+    servers: Sequence[str] | None = None,
+    allowed: Allowed | None = None,
 ) -> Call[list[str]]:
     """Return the words of a request that stand in no tool that the roles may see.
 
@@ -215,14 +242,16 @@ def unmatched_words(
         query: the request.
         roles: as in `search_tools`.
         servers: as in `search_tools`.
+        allowed: as in `search_tools`.
     """
     return Call(
         "select tool_rag.unmatched_words(query => %(query)s, roles => %(roles)s,"
-        " servers => %(servers)s) as result",
+        " servers => %(servers)s, allowed => %(allowed)s) as result",
         {
             "query": clean(query),
             "roles": as_list(roles, "roles"),
             "servers": as_list(servers, "servers"),
+            "allowed": as_allowed(allowed),
         },
         scalar,
     )

@@ -1,11 +1,11 @@
-"""Apply sql/schema/0007_keys.sql."""
+"""Apply sql/schema/0006_callers.sql."""
 
 from __future__ import annotations
 
 from tool_rag_pg._migrate import apply_step
 
-revision = "0007_keys"
-down_revision = "0006_audit"
+revision = "0006_callers"
+down_revision = "0005_models"
 
 
 def upgrade() -> None:

@@ -45,3 +45,6 @@ create table tool_rag.api_key_role (
 create index api_key_role_role_id_idx on tool_rag.api_key_role (role_id);
 comment on table tool_rag.api_key_role is
 'The roles a key asks with. A key whose roles were all removed sees nothing.';
+
+alter table tool_rag.api_key enable row level security;
+alter table tool_rag.api_key_role enable row level security;

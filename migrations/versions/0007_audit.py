@@ -1,11 +1,11 @@
-"""Apply sql/schema/0006_audit.sql."""
+"""Apply sql/schema/0007_audit.sql."""
 
 from __future__ import annotations
 
 from tool_rag_pg._migrate import apply_step
 
-revision = "0006_audit"
-down_revision = "0005_models"
+revision = "0007_audit"
+down_revision = "0006_callers"
 
 
 def upgrade() -> None:

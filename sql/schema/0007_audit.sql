@@ -85,3 +85,7 @@ comment on column tool_rag.audit_event.tokens is 'Their estimated tokens.';
 comment on column tool_rag.audit_event.milliseconds is 'How long it took in the server.';
 comment on column tool_rag.audit_event.detail is
 'At the level full: the query and the tools it found, or the tool called and what was recorded of it.';
+
+alter table tool_rag.change enable row level security;
+alter table tool_rag.audit_setting enable row level security;
+alter table tool_rag.audit_event enable row level security;

@@ -7,13 +7,14 @@ create or replace function tool_rag.list_changes(
     changed_at timestamptz, login text, acting_role text, actor text, object text, label text,
     action text, before jsonb, after jsonb, change_id bigint
 )
-language sql stable parallel safe
+language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
     select c.changed_at, c.login, c.acting_role, c.actor, c.object, c.label, c.action, c.before,
         c.after, c.change_id
     from tool_rag.change c
-    where (list_changes.since is null or c.changed_at >= list_changes.since)
+    where tool_rag._check_unbound()
+        and (list_changes.since is null or c.changed_at >= list_changes.since)
         and (list_changes.until is null or c.changed_at < list_changes.until)
         and (list_changes.objects is null or c.object = any(list_changes.objects))
         and (list_changes.label is null or tool_rag._matches(list_changes.label, c.label))
@@ -107,12 +108,13 @@ comment on function tool_rag._access_at(timestamptz) is
 create or replace function tool_rag.list_access_changes(
     since timestamptz, until timestamptz default null
 ) returns table (role text, server text, tool text, change text)
-language plpgsql stable parallel safe
+language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_known timestamptz;
 begin
+    perform tool_rag._check_unbound();
     if list_access_changes.since is null then
         raise exception 'since is null' using
             errcode = 'null_value_not_allowed',
@@ -142,12 +144,13 @@ comment on function tool_rag.list_access_changes(timestamptz, timestamptz) is
 create or replace function tool_rag.set_audit(
     level text default null, keep_events interval default null, keep_changes interval default null
 ) returns tool_rag.audit_setting
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_setting tool_rag.audit_setting;
 begin
+    perform tool_rag._check_unbound();
     if set_audit.level not in ('off', 'counts', 'full') then
         raise exception 'level is % instead of off, counts or full', quote_literal(set_audit.level)
             using errcode = 'invalid_parameter_value',
@@ -173,7 +176,7 @@ create or replace function tool_rag.record_call(
     server text, tool text, outcome text, roles text[] default null,
     conversation text default null, detail jsonb default null
 ) returns boolean
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -247,13 +250,14 @@ create or replace function tool_rag.list_audit_events(
     conversation text, outcome text, tools int, tokens int, milliseconds real, detail jsonb,
     event_id bigint
 )
-language sql stable parallel safe
+language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
     select e.happened_at, e.kind, e.login, e.acting_role, e.actor, e.roles, e.conversation,
         e.outcome, e.tools, e.tokens, e.milliseconds, e.detail, e.event_id
     from tool_rag.audit_event e
-    where (list_audit_events.since is null or e.happened_at >= list_audit_events.since)
+    where tool_rag._check_unbound()
+        and (list_audit_events.since is null or e.happened_at >= list_audit_events.since)
         and (list_audit_events.until is null or e.happened_at < list_audit_events.until)
         and (list_audit_events.kind is null or e.kind = list_audit_events.kind)
         and (list_audit_events.outcome is null or e.outcome = list_audit_events.outcome)
@@ -268,13 +272,14 @@ comment on function tool_rag.list_audit_events(
 create or replace function tool_rag.purge_audit(
     out changes bigint, out events bigint
 )
-language plpgsql volatile parallel unsafe
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_setting tool_rag.audit_setting;
     v_before timestamptz;
 begin
+    perform tool_rag._check_unbound();
     select s.* into v_setting from tool_rag.audit_setting s for update;
     perform set_config('tool_rag.purging', 'on', true);
     delete from tool_rag.audit_event e where e.happened_at < now() - v_setting.keep_events;
