@@ -78,6 +78,7 @@ def ingest(
     if strict and errors:
         stored = []
     _print(result, stored, errors, as_json=as_json)
+    _tell_reviews([change for _, change in stored], dry_run=dry_run)
     if dry_run and stored:
         note("Dry run: nothing was changed.")
     if errors:
@@ -127,6 +128,27 @@ class _Refused(Exception):
     """Takes the servers of one file back."""
 
 
+def _tell_reviews(changes: Sequence[ServerChange], *, dry_run: bool) -> None:
+    """Say what does not serve, and how to look at it."""
+    waiting = sum(change.waiting for change in changes)
+    rejected = sum(change.rejected for change in changes)
+    flagged = sum(change.flagged for change in changes)
+    if waiting:
+        look = "" if dry_run else " Look at them: tool-rag review"
+        note(f"{waiting:,} new or changed tool{_s(waiting)} wait{'s' * (waiting == 1)}.{look}")
+    if rejected:
+        note(
+            f"{rejected:,} new or changed tool{_s(rejected)} did not come in, by policy or because "
+            "that version was rejected: tool-rag review list --rejected"
+        )
+    if flagged:
+        note(f"The linter flags {flagged:,} of the new or changed tools: tool-rag lint PATH")
+
+
+def _s(number: int) -> str:
+    return "s" * (number != 1)
+
+
 def _print(
     result: ReadResult,
     stored: Sequence[tuple[ServerExport, ServerChange]],
@@ -162,7 +184,18 @@ def _print(
         )
     elif stored:
         print_table(
-            ["server", "file", "format", "tools", "added", "changed", "unchanged", "removed"],
+            [
+                "server",
+                "file",
+                "format",
+                "tools",
+                "added",
+                "changed",
+                "unchanged",
+                "removed",
+                "waiting",
+                "rejected",
+            ],
             [
                 (
                     export.server,
@@ -173,6 +206,8 @@ def _print(
                     change.changed,
                     change.unchanged,
                     change.removed,
+                    change.waiting,
+                    change.rejected,
                 )
                 for export, change in stored
             ],

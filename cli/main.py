@@ -38,6 +38,8 @@ COMMANDS = {
     "demo": "demo",
     "search": "search",
     "ingest": "ingest",
+    "review": "review",
+    "lint": "lint",
     "tools": "tools",
     "synonyms": "wording",
     "examples": "wording",

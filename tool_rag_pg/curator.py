@@ -268,6 +268,8 @@ class Curator:
         retriever.add_role(self._server, description="Searches of a curator's index")
         retriever.grant_tools(self._server, self._server)
         retriever.grant_tools(self._server, f"{self._server}:*")
+        # These tools are the program's own.
+        retriever.set_review_policy(server, "trust", "report", create_server=True)
         (change,) = retriever.upsert_tools({"server": server, "tools": self._rows(tools)})
         return change
 

@@ -17,20 +17,25 @@ __all__ = [
     "ListedExample",
     "ListedKey",
     "ListedLogin",
+    "ListedPolicy",
     "ListedRole",
     "ListedSynonym",
     "ListedTool",
     "MissingTool",
+    "PendingTool",
     "PermittedTool",
     "RecordedChange",
     "ResolvedTool",
+    "ReviewedTool",
     "RoleAccess",
     "ServerChange",
     "SuggestedDependency",
     "TextToEmbed",
     "ToolCount",
     "ToolDefinition",
+    "ToolFinding",
     "ToolHit",
+    "TriedTool",
 ]
 
 
@@ -140,6 +145,9 @@ class ServerChange:
         changed: tools whose definition differs.
         unchanged: tools that were left alone.
         removed: tools that the export no longer lists.
+        waiting: new or changed tools that wait for review; what was approved serves.
+        rejected: new or changed tools that the policy refuses or a person has rejected.
+        flagged: new or changed tools of which the linter thinks the worst, wherever they are.
     """
 
     server: str
@@ -147,6 +155,9 @@ class ServerChange:
     changed: int
     unchanged: int
     removed: int
+    waiting: int = 0
+    rejected: int = 0
+    flagged: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -533,3 +544,128 @@ class ListedKey:
     created_at: datetime
     rotated_at: datetime | None
     last_used_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingTool:
+    """One row of `tool_rag.list_pending_tools`: a version of a tool that does not serve.
+
+    Attributes:
+        server: where the tool comes from.
+        name: the tool's.
+        is_new: whether the catalogue has no such tool.
+        state: "waiting", "refused" by the policy, or "rejected" by a person.
+        reason: the policy that holds it ("review", "withhold", "refuse"), or "flagged": the
+            linter's findings do.
+        hash: SHA-256 of the version, as hexadecimal digits; what `approve_tools` takes.
+        findings: what the linter says of it, each with rule, severity, field, place and excerpt.
+        current: the tool as it is, or None where it is new.
+        definition: the tool as it would be.
+        submitted_at: when an export brought it first.
+        submitted_by: the Postgres user that ingested the export.
+        decided_at: when it was rejected, or None.
+        decided_by: by which Postgres user, or None.
+        note: why, or None.
+    """
+
+    server: str
+    name: str
+    is_new: bool
+    state: str
+    reason: str
+    hash: str
+    findings: list[dict[str, Any]]
+    current: dict[str, Any] | None
+    definition: dict[str, Any]
+    submitted_at: datetime
+    submitted_by: str
+    decided_at: datetime | None
+    decided_by: str | None
+    note: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewedTool:
+    """One row of `tool_rag.approve_tools` and `tool_rag.reject_tools`.
+
+    Attributes:
+        server: where the tool comes from.
+        name: the tool's.
+        is_new: whether the catalogue had no such tool.
+    """
+
+    server: str
+    name: str
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriedTool:
+    """One row of `tool_rag.try_approval`: what a version would do to requests of other tools.
+
+    Attributes:
+        server: where the tool comes from.
+        name: the tool's.
+        examined: how many known requests were tried, the newest ones.
+        known: how many there are.
+        first_before: for how many of `first` it is the first already.
+        first: for how many requests of other tools it would be the first.
+        among_before: for how many of `among` it is among the first five already.
+        among: for how many requests of other tools it would be among the first five.
+        requests: those for which it would come further ahead, the best places first, each with
+            request, place, place_before and the tools that serve it.
+    """
+
+    server: str
+    name: str
+    examined: int
+    known: int
+    first_before: int
+    first: int
+    among_before: int
+    among: int
+    requests: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedPolicy:
+    """One row of `tool_rag.list_review_policies`.
+
+    Attributes:
+        server: whose; None for that of all servers.
+        policy: "trust", "review", "withhold" or "refuse".
+        lint: "quarantine" or "report".
+        is_default: whether the server has none of its own.
+        waiting: how many of its versions wait.
+        rejected: how many were rejected or refused.
+    """
+
+    server: str | None
+    policy: str
+    lint: str
+    is_default: bool
+    waiting: int
+    rejected: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolFinding:
+    """One row of `tool_rag.lint_tools` and `tool_rag.lint_catalogue`.
+
+    Attributes:
+        server: where the tool comes from, or None where the export names none.
+        tool: its name.
+        rule: what was found; docs/review.md lists the rules.
+        severity: "high", "medium" or "low".
+        field: in which part of the definition: `input_schema.properties.path.description`.
+        place: at which character of it, from 1.
+        excerpt: what stands there, hidden characters as <U+202E>.
+    """
+
+    server: str | None
+    tool: str
+    rule: str
+    severity: str
+    field: str
+    place: int
+    excerpt: str

@@ -58,7 +58,10 @@ comment on function tool_rag._estimate_tokens(text, text, jsonb) is
 'runs of punctuation and characters beyond ASCII, weighted.';
 
 create or replace function tool_rag.upsert_tools(payload jsonb)
-returns table (server text, added int, changed int, unchanged int, removed int)
+returns table (
+    server text, added int, changed int, unchanged int, removed int, waiting int, rejected int,
+    flagged int
+)
 language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -72,9 +75,9 @@ declare
     v_problem record;
     v_server_id int;
     v_servers text[] := '{}';
-    v_total int;
-    v_changed int[];
-    v_added int[];
+    v_trusted boolean;
+    v_reviewed record;
+    v_stored record;
 begin
     perform tool_rag._check_unbound();
     perform tool_rag._lock_catalogue();
@@ -198,23 +201,24 @@ begin
         from tool_rag.server s
         where s.name = v_export ->> 'server';
         if not found then
-            insert into tool_rag.server (name, title, description)
-            values (v_export ->> 'server', v_export ->> 'title', v_export ->> 'description')
+            insert into tool_rag.server (name)
+            values (v_export ->> 'server')
             returning server_id into v_server_id;
-        else
-            -- Where the export says nothing, what an admin wrote stays.
-            update tool_rag.server s
-            set title = coalesce(v_export ->> 'title', s.title),
-                description = coalesce(v_export ->> 'description', s.description),
-                updated_at = now()
-            where s.server_id = v_server_id
-                and (coalesce(v_export ->> 'title', s.title),
-                    coalesce(v_export ->> 'description', s.description))
-                is distinct from (s.title, s.description);
         end if;
-
-        server := v_export ->> 'server';
-        v_total := jsonb_array_length(v_export -> 'tools');
+        -- Where the export says nothing, what an admin wrote stays; so it does where changes of
+        -- this server are not trusted.
+        select tool_rag._review_policy(s) = 'trust' into v_trusted
+        from tool_rag.server s
+        where s.server_id = v_server_id;
+        update tool_rag.server s
+        set title = coalesce(v_export ->> 'title', s.title),
+            description = coalesce(v_export ->> 'description', s.description),
+            updated_at = now()
+        where s.server_id = v_server_id
+            and v_trusted
+            and (coalesce(v_export ->> 'title', s.title),
+                coalesce(v_export ->> 'description', s.description))
+            is distinct from (s.title, s.description);
 
         delete from tool_rag.tool t
         where t.server_id = v_server_id
@@ -223,55 +227,15 @@ begin
             );
         get diagnostics removed = row_count;
 
-        with updated as (
-            update tool_rag.tool t
-            set title = i.title,
-                description = i.description,
-                input_schema = i.input_schema,
-                output_schema = i.output_schema,
-                annotations = i.annotations,
-                is_action = case
-                    when i.is_action is not null then i.is_action
-                    when i.content_hash = t.content_hash then t.is_action
-                    else tool_rag._is_action(i.annotations)
-                end,
-                identity_parameters = coalesce(i.identity_parameters, t.identity_parameters)
-            from tool_rag._read_tools(v_export -> 'tools') i
-            where t.server_id = v_server_id
-                and t.name = i.name
-                and (
-                    t.content_hash <> i.content_hash
-                    or t.is_action <> i.is_action
-                    or t.identity_parameters <> i.identity_parameters
-                )
-            returning t.tool_id
-        )
-        select coalesce(array_agg(u.tool_id), '{}') into v_changed from updated u;
-
-        with inserted as (
-            insert into tool_rag.tool (
-                server_id, name, title, description, input_schema, output_schema, annotations,
-                is_action, identity_parameters
-            )
-            select
-                v_server_id, i.name, i.title, i.description, i.input_schema, i.output_schema,
-                i.annotations, i.is_action, coalesce(i.identity_parameters, '{}')
-            from tool_rag._read_tools(v_export -> 'tools') i
-            where not exists (
-                select from tool_rag.tool t where t.server_id = v_server_id and t.name = i.name
-            )
-            order by i.position
-            returning tool_id
-        )
-        select coalesce(array_agg(i.tool_id), '{}') into v_added from inserted i;
-        added := cardinality(v_added);
-
-        select count(distinct c.tool_id) into changed
-        from unnest(
-            v_changed || tool_rag._replace_synonyms(v_server_id, v_export -> 'tools')
-        ) c (tool_id)
-        where c.tool_id <> all(v_added);
-        unchanged := v_total - changed - added;
+        v_reviewed := tool_rag._review_export(v_server_id, v_export -> 'tools');
+        v_stored := tool_rag._store_tools(v_server_id, v_reviewed.tools);
+        server := v_export ->> 'server';
+        added := v_stored.added;
+        changed := v_stored.changed;
+        waiting := v_reviewed.waiting;
+        rejected := v_reviewed.rejected;
+        flagged := v_reviewed.flagged;
+        unchanged := jsonb_array_length(v_export -> 'tools') - added - changed - waiting - rejected;
         return next;
     end loop;
 end
@@ -280,7 +244,72 @@ comment on function tool_rag.upsert_tools(jsonb) is
 'Makes each named server''s tools equal to an export: {"server", "title", "description", "tools": '
 '[{"name", "title", "description", "input_schema", "output_schema", "annotations", "is_action", '
 '"identity_parameters", "synonyms"}]}, or an array of these. All or nothing; unchanged tools are '
-'not touched. What a tool says nothing of (is_action, identity_parameters, synonyms) stays.';
+'not touched. What a tool says nothing of (is_action, identity_parameters, synonyms) stays. Under '
+'the server''s review policy new and changed tools may wait, or be rejected, instead; flagged counts '
+'those of which the linter thinks the worst, wherever they are.';
+
+create or replace function tool_rag._store_tools(
+    p_server_id int, p_tools jsonb, out added int, out changed int
+)
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_changed int[];
+    v_added int[];
+begin
+    with updated as (
+        update tool_rag.tool t
+        set title = i.title,
+            description = i.description,
+            input_schema = i.input_schema,
+            output_schema = i.output_schema,
+            annotations = i.annotations,
+            is_action = case
+                when i.is_action is not null then i.is_action
+                when i.content_hash = t.content_hash then t.is_action
+                else tool_rag._is_action(i.annotations)
+            end,
+            identity_parameters = coalesce(i.identity_parameters, t.identity_parameters),
+            withheld = false
+        from tool_rag._read_tools(p_tools) i
+        where t.server_id = p_server_id
+            and t.name = i.name
+            and (
+                t.content_hash <> i.content_hash
+                or t.is_action <> i.is_action
+                or t.identity_parameters <> i.identity_parameters
+                or t.withheld
+            )
+        returning t.tool_id
+    )
+    select coalesce(array_agg(u.tool_id), '{}') into v_changed from updated u;
+
+    with inserted as (
+        insert into tool_rag.tool (
+            server_id, name, title, description, input_schema, output_schema, annotations,
+            is_action, identity_parameters
+        )
+        select
+            p_server_id, i.name, i.title, i.description, i.input_schema, i.output_schema,
+            i.annotations, i.is_action, coalesce(i.identity_parameters, '{}')
+        from tool_rag._read_tools(p_tools) i
+        where not exists (
+            select from tool_rag.tool t where t.server_id = p_server_id and t.name = i.name
+        )
+        order by i.position
+        returning tool_id
+    )
+    select coalesce(array_agg(i.tool_id), '{}') into v_added from inserted i;
+    added := cardinality(v_added);
+
+    select count(distinct c.tool_id) into changed
+    from unnest(v_changed || tool_rag._replace_synonyms(p_server_id, p_tools)) c (tool_id)
+    where c.tool_id <> all(v_added);
+end
+$$;
+comment on function tool_rag._store_tools(int, jsonb) is
+'Makes tools of a server what an export says of them, adding those that it lacks.';
 
 create or replace function tool_rag.set_description(server text, tool text, description text)
 returns boolean

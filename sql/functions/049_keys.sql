@@ -117,12 +117,15 @@ comment on function tool_rag.rotate_api_key(text, bytea, interval) is
 'Returns the public id, which stays.';
 
 create or replace function tool_rag.revoke_api_key(name text) returns void
-language sql volatile parallel unsafe security definer
+language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+    perform tool_rag._check_unbound();
     update tool_rag.api_key k
     set revoked_at = coalesce(k.revoked_at, now())
-    where tool_rag._check_unbound() and k.key_id = tool_rag._find_key(revoke_api_key.name)
+    where k.key_id = tool_rag._find_key(revoke_api_key.name);
+end
 $$;
 comment on function tool_rag.revoke_api_key(text) is
 'Makes a key worthless at once and for good. It stays listed.';

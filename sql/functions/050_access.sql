@@ -35,7 +35,7 @@ as $$
     listed as materialized (
         select t.tool_id, t.server_id, t.name
         from tool_rag.tool t
-        where t.enabled and (p_tool_ids is null or t.tool_id = any(p_tool_ids))
+        where t.enabled and not t.withheld and (p_tool_ids is null or t.tool_id = any(p_tool_ids))
     )
     select v.rule, l.server_id, l.tool_id
     from served v
@@ -48,7 +48,7 @@ as $$
     where not v.tool_is_name and tool_rag._matches(v.tool, l.name)
 $$;
 comment on function tool_rag._match_tools(text[], text[], int[]) is
-'Which enabled tools (of some; null: of all) fit which pairs of patterns, these by their position.';
+'Which enabled tools that are not withheld (of some; null: of all) fit which pairs of patterns, these by their position.';
 
 create or replace function tool_rag._descendants(p_role_ids int[]) returns int[]
 language sql stable parallel safe

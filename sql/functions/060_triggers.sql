@@ -63,8 +63,8 @@ begin
                 is distinct from (o.name, o.title, o.description, o.input_schema, o.server_id)
         ),
         array_agg(n.tool_id order by n.tool_id) filter (
-            where (n.name, n.enabled, n.server_id)
-                is distinct from (o.name, o.enabled, o.server_id)
+            where (n.name, n.enabled, n.withheld, n.server_id)
+                is distinct from (o.name, o.enabled, o.withheld, o.server_id)
         )
     into v_text, v_access
     from new_tool n

@@ -19,8 +19,11 @@ return case p_object
     when 'ranking_setting' then '1'
     when 'access_setting' then '1'
     when 'audit_setting' then '1'
+    when 'review_setting' then '1'
     else p_row ->> (
-        case p_object when 'grant_rule' then 'grant' when 'api_key' then 'key' else p_object end
+        case p_object when 'grant_rule' then 'grant' when 'api_key' then 'key'
+            when 'pending_tool' then 'pending' else p_object
+        end
         || '_id'
     )
 end;
@@ -89,6 +92,10 @@ as $$
         when 'grant_rule' then format(
             '%s: %s %s/%s', tool_rag._label_of('role', p_row ->> 'role_id'), p_row ->> 'effect',
             p_row ->> 'server_pattern', p_row ->> 'tool_pattern'
+        )
+        when 'pending_tool' then format(
+            '%s/%s, %s', tool_rag._label_of('server', p_row ->> 'server_id'), p_row ->> 'name',
+            p_row ->> 'state'
         )
         when 'synonym' then format(
             '%s: %s',
@@ -258,7 +265,7 @@ begin
     foreach v_table in array array[
         'server', 'tool', 'role', 'role_parent', 'grant_rule', 'synonym', 'example', 'dependency',
         'ranking_setting', 'access_setting', 'audit_setting', 'login', 'login_role', 'api_key',
-        'api_key_role'
+        'api_key_role', 'review_setting', 'pending_tool'
     ] loop
         -- "zz": after the triggers that act on the edit, which may still refuse it.
         execute format(

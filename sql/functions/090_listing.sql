@@ -16,7 +16,7 @@ as $$
         join tool_rag.role_parent p on p.role_id = a.ancestor_id
     ),
     tool as materialized (
-        select s.name as server, t.name, s.enabled as server_enabled, t.enabled
+        select s.name as server, t.name, s.enabled as server_enabled, t.enabled, t.withheld
         from tool_rag.tool t
         join tool_rag.server s on s.server_id = t.server_id
         where t.tool_id = p_tool_id
@@ -42,11 +42,12 @@ as $$
     )
     select
         r.role_id,
-        t.server_enabled and t.enabled and coalesce(allow.valid, false)
+        t.server_enabled and t.enabled and not t.withheld and coalesce(allow.valid, false)
             and not coalesce(deny.valid, false),
         case
             when not t.server_enabled then 'the server is disabled'
             when not t.enabled then 'the tool is disabled'
+            when t.withheld then 'the tool is withheld until its change is reviewed'
             when deny.valid then format(
                 'denied to %s by %s/%s', deny.rule_role, deny.server_pattern, deny.tool_pattern
             )
@@ -77,7 +78,7 @@ language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
     select s.name, t.name, t.title, t.description, t.is_action, t.token_count,
-        t.enabled and s.enabled
+        t.enabled and s.enabled and not t.withheld
     from tool_rag.tool t
     join tool_rag.server s on s.server_id = t.server_id
     where tool_rag._check_unbound()
@@ -108,7 +109,8 @@ as $$
         end as tool_id
     )
     select s.name, t.name, t.title, t.description, t.input_schema, t.output_schema, t.annotations,
-        t.is_action, t.identity_parameters, t.enabled and s.enabled, t.token_count, t.updated_at
+        t.is_action, t.identity_parameters, t.enabled and s.enabled and not t.withheld,
+        t.token_count, t.updated_at
     from asked a
     join tool_rag.tool t on t.tool_id = a.tool_id
     join tool_rag.server s on s.server_id = t.server_id

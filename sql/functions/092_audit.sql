@@ -87,7 +87,7 @@ as $$
     tool as materialized (
         select (r ->> 'server_id')::int as server_id, r ->> 'name' as name
         from tool_rag._rows_at('tool', p_time) r
-        where (r ->> 'enabled')::boolean
+        where (r ->> 'enabled')::boolean and not (r ->> 'withheld')::boolean
     ),
     match as materialized (
         select u.role_id, u.effect, s.server_id, s.name as server, u.tool_pattern

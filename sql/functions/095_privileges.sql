@@ -18,16 +18,18 @@ declare
         revoke_tools,suggest_dependencies
     }'::text[];
     v_admin constant text[] := v_editor || '{
-        add_api_key,add_embedding_model,add_role,bind_login,distrust_login,drop_embedding_model,
-        grant_access,list_access_changes,list_api_keys,list_audit_events,list_changes,list_logins,
-        purge_audit,reindex_tools,remove_role,remove_server,revoke_access,revoke_api_key,
-        rotate_api_key,set_audit,set_description,set_roles_claim,store_vectors,texts_to_embed,
-        trust_login,unbind_login,upsert_tools,use_embedding_model
+        add_api_key,add_embedding_model,add_role,approve_tools,bind_login,distrust_login,
+        drop_embedding_model,grant_access,lint_catalogue,lint_tools,list_access_changes,
+        list_api_keys,list_audit_events,list_changes,list_logins,list_pending_tools,
+        list_review_policies,purge_audit,reindex_tools,reject_tools,remove_role,remove_server,
+        revoke_access,revoke_api_key,rotate_api_key,set_audit,set_description,
+        set_review_policy,set_roles_claim,store_vectors,texts_to_embed,trust_login,
+        try_approval,unbind_login,upsert_tools,use_embedding_model
     }'::text[];
     -- What an admin may edit as rows; triggers, which run as the owner, derive the rest.
     v_edited constant text[] := '{
-        access_setting,dependency,example,grant_rule,login,login_role,ranking_setting,role,
-        role_parent,server,synonym,tool,tool_sent,tool_use
+        access_setting,dependency,example,grant_rule,login,login_role,ranking_setting,
+        review_setting,role,role_parent,server,synonym,tool,tool_sent,tool_use
     }';
     v_group text;
     v_names text[];

@@ -43,6 +43,8 @@ def test_counts_what_changed(cli: Cli, tmp_path: Path, database: str) -> None:
             "changed": "0",
             "unchanged": "0",
             "removed": "0",
+            "waiting": "0",
+            "rejected": "0",
         }
     ]
     assert "3 tools of 1 server." in first.err
@@ -57,6 +59,9 @@ def test_counts_what_changed(cli: Cli, tmp_path: Path, database: str) -> None:
         "changed": 1,
         "unchanged": 1,
         "removed": 1,
+        "waiting": 0,
+        "rejected": 0,
+        "flagged": 0,
         "path": str(file),
         "format": "mcp",
         "tools": 3,

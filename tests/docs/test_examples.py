@@ -34,6 +34,35 @@ def test_sql_blocks_run_in_order(database: str) -> None:
             connection.execute("reset role; drop owned by docs_backend; drop role docs_backend")
 
 
+def test_the_sql_on_review_runs(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as connection:
+        for block in blocks("docs/review.md", "sql"):
+            connection.execute(block)
+        policies = connection.execute("select * from tool_rag.list_review_policies()").fetchall()
+        assert [row[:2] for row in policies] == [(None, "withhold"), ("github", "review")]
+
+
+def test_the_page_on_review_has_every_rule(connection: psycopg.Connection[Any]) -> None:
+    rules = connection.execute("select rule, severity from tool_rag._lint_rules()").fetchall()
+    listed = set()
+    rule = ""
+    for name, severity in re.findall(
+        r"^\| (?:`(\w+)` )?\| (high|medium|low) \|",
+        (ROOT / "docs/review.md").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    ):
+        rule = name or rule
+        listed.add((rule, severity))
+    assert listed == {
+        *rules,
+        ("looks_like_other", "high"),
+        ("mixed_scripts", "high"),
+        ("steers_other", "high"),
+        ("copies_other", "medium"),
+        ("wins_requests", "high"),
+    }
+
+
 def test_the_readme_s_sql_runs(database: str) -> None:
     with psycopg.connect(database, autocommit=True) as connection:
         for block in blocks("README.md", "sql"):
@@ -77,6 +106,7 @@ def test_python_blocks_run_in_order(name: str, database: str, tmp_path: Path) ->
         "docs/university.md",
         "docs/permissions.md",
         "docs/security.md",
+        "docs/review.md",
     ],
 )
 def test_links_lead_somewhere(name: str) -> None:

@@ -12,7 +12,7 @@ SET row_security = off;
 
 CREATE SCHEMA tool_rag;
 
-COMMENT ON SCHEMA tool_rag IS 'Tool retrieval (schema 0008_keys)';
+COMMENT ON SCHEMA tool_rag IS 'Tool retrieval (schema 0009_review)';
 
 CREATE FUNCTION tool_rag._access_at(p_time timestamp with time zone) RETURNS TABLE(role text, server text, tool text)
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -137,7 +137,7 @@ COMMENT ON FUNCTION tool_rag._apply_privileges(p_create boolean) IS 'Gives the g
 
 CREATE FUNCTION tool_rag._audited_key(p_object text, p_row jsonb) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN CASE p_object WHEN 'role_parent'::text THEN concat_ws(','::text, (p_row ->> 'role_id'::text), (p_row ->> 'parent_id'::text)) WHEN 'dependency'::text THEN concat_ws(','::text, (p_row ->> 'tool_id'::text), (p_row ->> 'needs_id'::text)) WHEN 'api_key_role'::text THEN concat_ws(','::text, (p_row ->> 'key_id'::text), (p_row ->> 'role_id'::text)) WHEN 'login_role'::text THEN concat_ws(','::text, (p_row ->> 'login_id'::text), (p_row ->> 'role_id'::text)) WHEN 'ranking_setting'::text THEN '1'::text WHEN 'access_setting'::text THEN '1'::text WHEN 'audit_setting'::text THEN '1'::text ELSE (p_row ->> (CASE p_object WHEN 'grant_rule'::text THEN 'grant'::text WHEN 'api_key'::text THEN 'key'::text ELSE p_object END || '_id'::text)) END;
+    RETURN CASE p_object WHEN 'role_parent'::text THEN concat_ws(','::text, (p_row ->> 'role_id'::text), (p_row ->> 'parent_id'::text)) WHEN 'dependency'::text THEN concat_ws(','::text, (p_row ->> 'tool_id'::text), (p_row ->> 'needs_id'::text)) WHEN 'api_key_role'::text THEN concat_ws(','::text, (p_row ->> 'key_id'::text), (p_row ->> 'role_id'::text)) WHEN 'login_role'::text THEN concat_ws(','::text, (p_row ->> 'login_id'::text), (p_row ->> 'role_id'::text)) WHEN 'ranking_setting'::text THEN '1'::text WHEN 'access_setting'::text THEN '1'::text WHEN 'audit_setting'::text THEN '1'::text WHEN 'review_setting'::text THEN '1'::text ELSE (p_row ->> (CASE p_object WHEN 'grant_rule'::text THEN 'grant'::text WHEN 'api_key'::text THEN 'key'::text WHEN 'pending_tool'::text THEN 'pending'::text ELSE p_object END || '_id'::text)) END;
 
 COMMENT ON FUNCTION tool_rag._audited_key(p_object text, p_row jsonb) IS 'The key of a row of an audited table.';
 
@@ -207,6 +207,14 @@ CREATE FUNCTION tool_rag._carry_marks(p_text text) RETURNS text
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._carry_marks(p_text text) IS 'Vowel signs, viramas and tone marks as letters, so that words keep them in any locale.';
+
+CREATE FUNCTION tool_rag._changed_tools(p_server_id integer, p_tools jsonb) RETURNS TABLE(name text, is_new boolean, definition jsonb, hash bytea)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._changed_tools(p_server_id integer, p_tools jsonb) IS 'The tools of an export that the catalogue lacks or has otherwise, each as the version that it would be: what the export says, without what it says nothing of.';
 
 CREATE FUNCTION tool_rag._check_allowed(p_allowed jsonb) RETURNS void
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -347,6 +355,13 @@ CREATE FUNCTION tool_rag._find_companions(p_tool_ids integer[], p_conversation t
 
 COMMENT ON FUNCTION tool_rag._find_companions(p_tool_ids integer[], p_conversation text, p_role_ids integer[], p_server_ids integer[], p_gate integer[], p_options jsonb, OUT tool_ids integer[], OUT needed_by integer[], OUT needs text[], OUT turns integer[], OUT sent_places integer[]) IS 'What comes on top of the best tools: what they need, tools that the conversation uses with what they need, and with "keep_order" those it was sent. The other arrays begin with the best ones.';
 
+CREATE FUNCTION tool_rag._find_flaws(p_server text, p_changed jsonb) RETURNS jsonb
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._find_flaws(p_server text, p_changed jsonb) IS 'What the linter finds in versions, by the name of the tool.';
+
 CREATE FUNCTION tool_rag._find_key(p_name text) RETURNS integer
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -379,6 +394,13 @@ CREATE FUNCTION tool_rag._find_named(p_text text, p_tool_ids integer[], p_mode t
 
 COMMENT ON FUNCTION tool_rag._find_named(p_text text, p_tool_ids integer[], p_mode text) IS 'Which of some ranked tools a text names: by their whole identifier (exact), or by 60% of the words of more than three letters in names that have two, give or take a typo (words).';
 
+CREATE FUNCTION tool_rag._find_places(p_role text, p_server_id integer, p_names text[], p_requests text[]) RETURNS TABLE(request bigint, tool_id integer, place integer)
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._find_places(p_role text, p_server_id integer, p_names text[], p_requests text[]) IS 'Where some tools of a server stand among the first five for requests of a role; null is none.';
+
 CREATE FUNCTION tool_rag._find_role(p_name text) RETURNS integer
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -399,6 +421,13 @@ CREATE FUNCTION tool_rag._find_visible(p_servers text[], p_tools text[], p_role_
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._find_visible(p_servers text[], p_tools text[], p_role_ids integer[], p_gate integer[]) IS 'The tools of some names, null for each that a caller (see _caller) may not see: for one that is hidden by the same steps as for one that does not exist.';
+
+CREATE FUNCTION tool_rag._find_winners(p_server_id integer, p_changed jsonb, p_findings jsonb) RETURNS jsonb
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$ ... $_$;
+
+COMMENT ON FUNCTION tool_rag._find_winners(p_server_id integer, p_changed jsonb, p_findings jsonb) IS 'A finding for each version that would suddenly come first for many requests of other tools.';
 
 CREATE FUNCTION tool_rag._fit_budget(p_tool_ids integer[], p_needed_by integer[], p_budget integer) RETURNS integer[]
     LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -529,6 +558,13 @@ CREATE FUNCTION tool_rag._judge_access(p_role_ids integer[], p_tool_id integer) 
 
 COMMENT ON FUNCTION tool_rag._judge_access(p_role_ids integer[], p_tool_id integer) IS 'What explain_access says of a tool to some roles (null: all), every rule being read once.';
 
+CREATE FUNCTION tool_rag._known_requests(p_max integer) RETURNS TABLE(request text, tool_ids integer[])
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._known_requests(p_max integer) IS 'Requests with the tools that serve them, the newest first: those of the examples.';
+
 CREATE FUNCTION tool_rag._label_of(p_object text, p_id text) RETURNS text
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -543,6 +579,89 @@ CREATE FUNCTION tool_rag._lexical_text(p_text text) RETURNS text
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._lexical_text(p_text text) IS 'A text made ready for to_tsvector in any locale: identifiers split, case and accents folded, punctuation out, unspaced scripts as characters and pairs.';
+
+CREATE FUNCTION tool_rag._lint_export(p_server text, p_tools jsonb) RETURNS TABLE(name text, rule text, severity text, field text, place integer, excerpt text)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._lint_export(p_server text, p_tools jsonb) IS 'All that the linter finds in tools of a server, the gravest of each tool first.';
+
+CREATE FUNCTION tool_rag._lint_names(p_server text, p_tools jsonb) RETURNS TABLE(name text, rule text, severity text, field text, place integer, excerpt text)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
+    SET jit TO 'off'
+    AS $_$ ... $_$;
+
+COMMENT ON FUNCTION tool_rag._lint_names(p_server text, p_tools jsonb) IS 'What the tools of a server have to do with those of others: names that look like theirs, copies, and texts that say when not to use them. Null: of no server.';
+
+CREATE TABLE tool_rag.review_setting (
+    singleton boolean DEFAULT true NOT NULL,
+    review_policy text DEFAULT 'trust'::text NOT NULL,
+    lint_policy text DEFAULT 'quarantine'::text NOT NULL,
+    known_requests integer DEFAULT 100 NOT NULL,
+    won_requests integer DEFAULT 5 NOT NULL,
+    CONSTRAINT review_setting_known_requests_check CHECK (((known_requests >= 0) AND (known_requests <= 10000))),
+    CONSTRAINT review_setting_lint_policy_check CHECK ((lint_policy = ANY (ARRAY['report'::text, 'quarantine'::text]))),
+    CONSTRAINT review_setting_review_policy_check CHECK ((review_policy = ANY (ARRAY['trust'::text, 'review'::text, 'withhold'::text, 'refuse'::text]))),
+    CONSTRAINT review_setting_singleton_check CHECK (singleton),
+    CONSTRAINT review_setting_won_requests_check CHECK ((won_requests > 0))
+);
+
+COMMENT ON TABLE tool_rag.review_setting IS 'One row: the policies of servers that have none of their own, and how new versions are tried.';
+
+COMMENT ON COLUMN tool_rag.review_setting.known_requests IS 'So many known requests at most, the newest, are tried with a version that is new.';
+
+COMMENT ON COLUMN tool_rag.review_setting.won_requests IS 'A version that would come first for so many requests of other tools is flagged.';
+
+CREATE TABLE tool_rag.server (
+    server_id integer NOT NULL,
+    name text NOT NULL,
+    title text,
+    description text,
+    enabled boolean DEFAULT true NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    review_policy text,
+    lint_policy text,
+    CONSTRAINT server_lint_policy_check CHECK ((lint_policy = ANY (ARRAY['report'::text, 'quarantine'::text]))),
+    CONSTRAINT server_name_check CHECK (((name <> ''::text) AND (length(name) <= 256) AND (name !~ '[/*]'::text))),
+    CONSTRAINT server_review_policy_check CHECK ((review_policy = ANY (ARRAY['trust'::text, 'review'::text, 'withhold'::text, 'refuse'::text])))
+);
+
+COMMENT ON TABLE tool_rag.server IS 'A source of tools: an MCP server, an API, or one export of function definitions.';
+
+COMMENT ON COLUMN tool_rag.server.name IS 'What patterns and results call it; without "/" and "*", which patterns use.';
+
+COMMENT ON COLUMN tool_rag.server.enabled IS 'False hides all its tools from every role, without losing grants or index.';
+
+COMMENT ON COLUMN tool_rag.server.review_policy IS 'What becomes of a tool that an export brings anew or changed: trust (it serves), review (it waits, the old version serves), withhold (it waits, nothing serves) or refuse (the old version stays). Null: that of review_setting.';
+
+COMMENT ON COLUMN tool_rag.server.lint_policy IS 'What becomes of a version of a trusted server that the linter flags as high: quarantine (it waits) or report (it serves). Null: that of review_setting.';
+
+CREATE FUNCTION tool_rag._lint_policy(p_server tool_rag.server) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN COALESCE((p_server).lint_policy, (SELECT r.lint_policy FROM tool_rag.review_setting r));
+
+COMMENT ON FUNCTION tool_rag._lint_policy(p_server tool_rag.server) IS 'What becomes of flagged versions of a trusted server.';
+
+CREATE FUNCTION tool_rag._lint_rules() RETURNS TABLE(rule text, severity text, on_characters boolean, hint text, pattern text)
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._lint_rules() IS 'The rules on texts: what makes a finding, and how grave it is.';
+
+CREATE FUNCTION tool_rag._lint_texts(p_tools jsonb) RETURNS TABLE(name text, rule text, severity text, field text, place integer, excerpt text)
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
+    SET jit TO 'off'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._lint_texts(p_tools jsonb) IS 'What the rules on texts find in the tools of an export. A place counts characters from 1, in the text without hidden characters where the rule is on words.';
 
 CREATE FUNCTION tool_rag._lock_catalogue() RETURNS void
     LANGUAGE sql
@@ -571,7 +690,7 @@ CREATE FUNCTION tool_rag._match_tools(p_server_patterns text[], p_tool_patterns 
     SET jit TO 'off'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._match_tools(p_server_patterns text[], p_tool_patterns text[], p_tool_ids integer[]) IS 'Which enabled tools (of some; null: of all) fit which pairs of patterns, these by their position.';
+COMMENT ON FUNCTION tool_rag._match_tools(p_server_patterns text[], p_tool_patterns text[], p_tool_ids integer[]) IS 'Which enabled tools that are not withheld (of some; null: of all) fit which pairs of patterns, these by their position.';
 
 CREATE FUNCTION tool_rag._matches(p_pattern text, p_name text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -647,6 +766,19 @@ CREATE FUNCTION tool_rag._permitted(p_role_ids integer[], p_server_ids integer[]
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._permitted(p_role_ids integer[], p_server_ids integer[]) IS 'The tools that roles together may see now, of some servers (null: all), each with a grant: an allow of any role holds and a deny of none does. Without a SET clause so that it is inlined; every name in it is qualified or of pg_catalog.';
+
+CREATE FUNCTION tool_rag._pick_pending(p_server_pattern text, p_tool_pattern text, p_hashes text[]) RETURNS integer[]
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._pick_pending(p_server_pattern text, p_tool_pattern text, p_hashes text[]) IS 'The versions that two patterns name: those that wait, or those of some hashes, all of which must be there.';
+
+CREATE FUNCTION tool_rag._plain_letters(p_text text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN translate(NORMALIZE(p_text, NFKC), 'авгеснкмортухіјѕԁһӏԛԝпѡьѵґєѐиэαβγεηικμνορστυχωϲϳϱϰոօսհցյղզաıɩɪȷɡɢɑʟʀƒɴɓɗɦŧłøđħᴀʙᴄᴅᴇʜᴊᴋᴍᴏᴘꜱᴛᴜᴠᴡʏᴢɛʋʃꞁǀABCDEFGHIJKLMNOPQRSTUVWXYZ'::text, 'abrechkmoptyxijsdhlqwnwbvreeueabyenikuvopotuxwcjpknouhgjnqwiiijggalrfnbdhtlodhabcdehjkmopstuvwyzeufllabcdefghijklmnopqrstuvwxyz'::text);
+
+COMMENT ON FUNCTION tool_rag._plain_letters(p_text text) IS 'Text in NFKC with letters that look like those of ASCII made these, and ASCII in lower case.';
 
 CREATE FUNCTION tool_rag._plan_request(p_query text, p_context text[], p_options jsonb, OUT texts text[], OUT kinds text[]) RETURNS record
     LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -821,6 +953,13 @@ CREATE FUNCTION tool_rag._refresh_access(p_role_ids integer[], p_tool_ids intege
 
 COMMENT ON FUNCTION tool_rag._refresh_access(p_role_ids integer[], p_tool_ids integer[]) IS 'Makes role_tool equal to the rules for some roles and tools (null: all).';
 
+CREATE FUNCTION tool_rag._refresh_withheld(p_server_ids integer[]) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._refresh_withheld(p_server_ids integer[]) IS 'Hides tools of which another version waits, where that is the policy, and no others. One that is hidden because of a rejected version stays so until its server offers the approved one again. Of some servers; null: of all.';
+
 CREATE FUNCTION tool_rag._refuse_audit_edit() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -860,6 +999,20 @@ CREATE FUNCTION tool_rag._restore_marks(p_text text) RETURNS text
 
 COMMENT ON FUNCTION tool_rag._restore_marks(p_text text) IS 'What _carry_marks replaced, for people to read.';
 
+CREATE FUNCTION tool_rag._review_export(p_server_id integer, p_tools jsonb, OUT tools jsonb, OUT waiting integer, OUT rejected integer, OUT flagged integer) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $_$ ... $_$;
+
+COMMENT ON FUNCTION tool_rag._review_export(p_server_id integer, p_tools jsonb, OUT tools jsonb, OUT waiting integer, OUT rejected integer, OUT flagged integer) IS 'Notes which tools of an export wait or are rejected, and returns the export without them.';
+
+CREATE FUNCTION tool_rag._review_policy(p_server tool_rag.server) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN COALESCE((p_server).review_policy, (SELECT r.review_policy FROM tool_rag.review_setting r));
+
+COMMENT ON FUNCTION tool_rag._review_policy(p_server tool_rag.server) IS 'The policy of a server: its own, or else that of all.';
+
 CREATE FUNCTION tool_rag._role_ids(p_names text[]) RETURNS integer[]
     LANGUAGE sql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -895,6 +1048,21 @@ CREATE FUNCTION tool_rag._server_ids(p_patterns text[]) RETURNS integer[]
 
 COMMENT ON FUNCTION tool_rag._server_ids(p_patterns text[]) IS 'The servers whose names fit any of some patterns; null, which means all, where there are none.';
 
+CREATE FUNCTION tool_rag._show_characters(p_text text, p_class text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._show_characters(p_text text, p_class text) IS 'Text with the characters of a class as their numbers: <U+202E>.';
+
+CREATE FUNCTION tool_rag._show_hidden(p_text text) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._show_hidden(p_text text) IS 'Text whose hidden characters, and all that steer a terminal, can be read.';
+
 CREATE FUNCTION tool_rag._similarities(p_text text, p_others text[]) RETURNS double precision[]
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -910,6 +1078,12 @@ CREATE FUNCTION tool_rag._singular(p_words text[]) RETURNS text[]
 
 COMMENT ON FUNCTION tool_rag._singular(p_words text[]) IS 'Words as keys that their plural has as well: orders and order, cities and city. Not for display.';
 
+CREATE FUNCTION tool_rag._skeleton(p_folded text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN replace(replace(translate(tool_rag._plain_letters(p_folded), '01i'::text, 'oll'::text), 'rn'::text, 'm'::text), 'vv'::text, 'w'::text);
+
+COMMENT ON FUNCTION tool_rag._skeleton(p_folded text) IS 'A folded name with what looks alike made the same, as tool_name.skeleton has it.';
+
 CREATE FUNCTION tool_rag._split_request(p_text text) RETURNS text[]
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -923,6 +1097,13 @@ CREATE FUNCTION tool_rag._stand_ins() RETURNS text
     RETURN 'ꀀꀁꀂꀃꀄꀅꀆꀇꀈꀉꀊꀋꀌꀍꀎꀏꀐꀑꀒꀓꀔꀕꀖꀗꀘꀙꀚꀛꀜꀝꀞꀟꀠꀡꀢꀣꀤꀥꀦꀧꀨꀩꀪꀫꀬꀭꀮꀯꀰꀱꀲꀳꀴꀵꀶꀷꀸꀹꀺꀻꀼꀽꀾꀿꁀꁁꁂꁃꁄꁅꁆꁇꁈꁉꁊꁋꁌꁍꁎꁏꁐꁑꁒꁓꁔꁕꁖꁗꁘꁙꁚꁛꁜꁝꁞꁟꁠꁡꁢꁣꁤꁥꁦꁧꁨꁩꁪꁫꁬꁭꁮꁯꁰꁱꁲꁳꁴꁵꁶꁷꁸꁹꁺꁻꁼꁽꁾꁿꂀꂁꂂꂃꂄꂅꂆꂇꂈꂉꂊꂋꂌꂍꂎꂏꂐꂑꂒꂓꂔꂕꂖꂗꂘꂙꂚꂛꂜꂝꂞꂟꂠꂡꂢꂣꂤꂥꂦꂧꂨꂩꂪꂫꂬꂭꂮꂯꂰꂱꂲꂳꂴꂵꂶꂷꂸꂹꂺꂻꂼꂽꂾꂿꃀꃁꃂꃃꃄꃅꃆꃇꃈꃉꃊꃋꃌꃍꃎꃏꃐꃑꃒꃓꃔꃕꃖꃗꃘꃙꃚꃛꃜꃝꃞꃟꃠꃡꃢꃣꃤꃥꃦꃧꃨꃩꃪꃫꃬꃭꃮꃯꃰꃱꃲꃳꃴꃵꃶꃷꃸꃹꃺꃻꃼꃽꃾꃿꄀꄁꄂꄃꄄꄅꄆꄇꄈꄉꄊꄋꄌꄍꄎꄏꄐꄑꄒꄓꄔꄕꄖꄗꄘꄙꄚꄛꄜꄝꄞꄟꄠꄡꄢꄣꄤꄥꄦꄧꄨꄩꄪꄫꄬꄭꄮꄯꄰꄱꄲꄳꄴꄵꄶꄷꄸꄹꄺꄻꄼꄽꄾꄿꅀꅁꅂꅃꅄꅅꅆꅇꅈꅉꅊꅋꅌꅍꅎꅏꅐꅑꅒꅓꅔꅕꅖꅗꅘꅙꅚꅛꅜꅝꅞꅟꅠꅡꅢꅣꅤꅥꅦꅧꅨꅩꅪꅫꅬꅭꅮꅯꅰꅱꅲꅳꅴꅵꅶꅷꅸꅹꅺꅻꅼꅽꅾꅿꆀꆁꆂꆃꆄꆅꆆꆇꆈꆉꆊꆋꆌꆍꆎꆏꆐꆑꆒꆓꆔꆕꆖꆗꆘꆙꆚꆛꆜꆝꆞꆟꆠꆡꆢꆣꆤꆥꆦꆧꆨꆩꆪꆫꆬꆭꆮꆯꆰꆱꆲꆳꆴꆵꆶꆷꆸꆹꆺꆻꆼꆽꆾꆿꇀꇁꇂꇃꇄꇅꇆꇇꇈꇉꇊꇋꇌꇍꇎꇏꇐꇑꇒꇓꇔꇕꇖꇗꇘꇙꇚꇛꇜꇝꇞꇟꇠꇡꇢꇣꇤꇥꇦꇧꇨꇩꇪꇫꇬꇭꇮꇯꇰꇱꇲꇳꇴꇵꇶꇷꇸꇹꇺꇻꇼꇽꇾꇿꈀꈁꈂꈃꈄꈅꈆꈇꈈꈉꈊꈋꈌꈍꈎꈏꈐꈑꈒꈓꈔꈕꈖꈗꈘꈙꈚꈛꈜꈝꈞꈟꈠꈡꈢꈣꈤꈥꈦꈧꈨꈩꈪꈫꈬꈭꈮꈯꈰꈱꈲꈳꈴꈵꈶꈷꈸꈹꈺꈻꈼꈽꈾꈿꉀꉁꉂꉃꉄꉅꉆꉇꉈꉉꉊꉋꉌꉍꉎꉏꉐꉑꉒꉓꉔꉕꉖꉗꉘꉙꉚꉛꉜꉝꉞꉟꉠꉡꉢꉣꉤꉥꉦꉧꉨꉩꉪꉫꉬꉭꉮꉯꉰꉱꉲꉳꉴꉵꉶꉷꉸꉹꉺꉻꉼꉽꉾꉿꊀꊁꊂꊃꊄꊅꊆꊇꊈꊉꊊꊋꊌꊍꊎꊏꊐꊑꊒꊓꊔꊕꊖꊗꊘꊙꊚꊛꊜꊝꊞꊟꊠꊡꊢꊣꊤꊥꊦꊧꊨꊩꊪꊫꊬꊭꊮꊯꊰꊱꊲꊳꊴꊵꊶ'::text;
 
 COMMENT ON FUNCTION tool_rag._stand_ins() IS 'As many syllables of Yi, which no locale splits a word at.';
+
+CREATE FUNCTION tool_rag._store_tools(p_server_id integer, p_tools jsonb, OUT added integer, OUT changed integer) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._store_tools(p_server_id integer, p_tools jsonb, OUT added integer, OUT changed integer) IS 'Makes tools of a server what an export says of them, adding those that it lacks.';
 
 CREATE FUNCTION tool_rag._surplus_words(p_words text[], p_others text[]) RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -965,6 +1146,21 @@ CREATE FUNCTION tool_rag._tool_in_general() RETURNS public.halfvec
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._tool_in_general() IS 'The mean vector of the tools of four public sets, by the built-in model: what a request resembles in it, it resembles in any tool.';
+
+CREATE FUNCTION tool_rag._tool_texts(p_definition jsonb) RETURNS TABLE(field text, content text)
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$ ... $_$;
+
+COMMENT ON FUNCTION tool_rag._tool_texts(p_definition jsonb) IS 'Every text of a definition, wherever it stands in the schemas, and where that is.';
+
+CREATE FUNCTION tool_rag._try_versions(p_server_id integer, p_tools jsonb, p_max integer) RETURNS TABLE(name text, examined integer, known integer, first_before integer, first integer, among_before integer, among integer, requests jsonb)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._try_versions(p_server_id integer, p_tools jsonb, p_max integer) IS 'For how many known requests of other tools versions would come first, or among the first five, for how many of these they do already, and for which they would come further ahead. They are stored, searched for by a role that may see everything, and taken back.';
 
 CREATE FUNCTION tool_rag._unindex_lexemes(p_tool_ids integer[]) RETURNS void
     LANGUAGE plpgsql
@@ -1061,6 +1257,13 @@ CREATE FUNCTION tool_rag.add_synonym(words text, server text DEFAULT NULL::text,
 
 COMMENT ON FUNCTION tool_rag.add_synonym(words text, server text, tool text, term text) IS 'Words by which people mean one tool, or a term of any request; true where they are new.';
 
+CREATE FUNCTION tool_rag.approve_tools(server_pattern text, tool_pattern text DEFAULT '*'::text, hashes text[] DEFAULT NULL::text[]) RETURNS TABLE(server text, name text, is_new boolean)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.approve_tools(server_pattern text, tool_pattern text, hashes text[]) IS 'Lets versions serve that wait and fit two patterns, exactly as list_pending_tools showed them. hashes: only these, rejected ones too; an error where one of them is not there, so that nothing can be swapped between look and approval. Returns the tools.';
+
 CREATE FUNCTION tool_rag.authenticate_key(public_id text, digest bytea) RETURNS TABLE(name text, roles text[], identity jsonb, expires_at timestamp with time zone)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1150,6 +1353,21 @@ CREATE FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_patter
 
 COMMENT ON FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone) IS 'Adds a rule, or changes its end where the same rule stands already; returns how many tools of today''s catalogue its patterns fit. A valid deny wins over any allow.';
 
+CREATE FUNCTION tool_rag.lint_catalogue(server_pattern text DEFAULT '*'::text, tool_pattern text DEFAULT '*'::text) RETURNS TABLE(server text, tool text, rule text, severity text, field text, place integer, excerpt text)
+    LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.lint_catalogue(server_pattern text, tool_pattern text) IS 'What the linter finds in the tools of the catalogue that fit two patterns. For admins.';
+
+CREATE FUNCTION tool_rag.lint_tools(payload jsonb) RETURNS TABLE(server text, tool text, rule text, severity text, field text, place integer, excerpt text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.lint_tools(payload jsonb) IS 'What the linter finds in an export (or an array of them), as upsert_tools takes it, beside the catalogue. Nothing is stored.';
+
 CREATE FUNCTION tool_rag.list_access_changes(since timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS TABLE(role text, server text, tool text, change text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1205,6 +1423,21 @@ CREATE FUNCTION tool_rag.list_logins() RETURNS TABLE(login text, access text, is
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.list_logins() IS 'Logins that are in a group, bound or trusted: what each may do here, the roles that it is bound to, and a note where its name and its number are no longer of one login.';
+
+CREATE FUNCTION tool_rag.list_pending_tools(server_pattern text DEFAULT '*'::text, tool_pattern text DEFAULT '*'::text, rejected boolean DEFAULT false) RETURNS TABLE(server text, name text, is_new boolean, state text, reason text, hash text, findings jsonb, current jsonb, definition jsonb, submitted_at timestamp with time zone, submitted_by text, decided_at timestamp with time zone, decided_by text, note text)
+    LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.list_pending_tools(server_pattern text, tool_pattern text, rejected boolean) IS 'Versions of tools that do not serve: those that wait or that the policy refused, and on demand those that were rejected. current is the tool as it is (null: it is new), definition what it would become. For admins.';
+
+CREATE FUNCTION tool_rag.list_review_policies() RETURNS TABLE(server text, policy text, lint text, is_default boolean, waiting integer, rejected integer)
+    LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.list_review_policies() IS 'The policy of all servers (null), then that of each with the number of its versions that wait and that were rejected or refused.';
 
 CREATE FUNCTION tool_rag.list_roles() RETURNS TABLE(name text, description text, parents text[], rules integer, tools integer)
     LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
@@ -1284,6 +1517,13 @@ CREATE FUNCTION tool_rag.reindex_tools() RETURNS integer
 
 COMMENT ON FUNCTION tool_rag.reindex_tools() IS 'Indexes every tool anew and returns their number. Needed only after the built-in model was replaced; edits of tools and settings index by themselves.';
 
+CREATE FUNCTION tool_rag.reject_tools(server_pattern text, tool_pattern text DEFAULT '*'::text, hashes text[] DEFAULT NULL::text[], note text DEFAULT NULL::text) RETURNS TABLE(server text, name text, is_new boolean)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.reject_tools(server_pattern text, tool_pattern text, hashes text[], note text) IS 'Rejects versions that wait and fit two patterns, or those of some hashes. The same version is rejected whenever an export brings it again. Returns the tools.';
+
 CREATE FUNCTION tool_rag.remove_dependency(server text, tool text, needs_server text, needs_tool text) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1334,7 +1574,7 @@ CREATE FUNCTION tool_rag.revoke_access(login text) RETURNS boolean
 COMMENT ON FUNCTION tool_rag.revoke_access(login text) IS 'Takes a login out of the groups of readers, editors and admins; a binding stays. False where it was in none.';
 
 CREATE FUNCTION tool_rag.revoke_api_key(name text) RETURNS void
-    LANGUAGE sql SECURITY DEFINER
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
@@ -1409,6 +1649,13 @@ CREATE FUNCTION tool_rag.set_description(server text, tool text, description tex
 
 COMMENT ON FUNCTION tool_rag.set_description(server text, tool text, description text) IS 'Gives one tool another description; true where it is another one. The next upsert_tools of its server brings back what the export says.';
 
+CREATE FUNCTION tool_rag.set_review_policy(server text, policy text DEFAULT NULL::text, lint text DEFAULT NULL::text, create_server boolean DEFAULT false) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.set_review_policy(server text, policy text, lint text, create_server boolean) IS 'Says what becomes of new and changed tools of a server (null: of all that have no policy of their own): trust, review, withhold or refuse; and of those that the linter flags, where the server is trusted: quarantine or report. Null leaves it, default takes it away. It counts from the next export on.';
+
 CREATE FUNCTION tool_rag.set_roles_claim(path text[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1447,6 +1694,13 @@ CREATE FUNCTION tool_rag.trust_login(login text) RETURNS boolean
 
 COMMENT ON FUNCTION tool_rag.trust_login(login text) IS 'Believes a backend''s login: its argument "allowed" counts without roles, as far as a binding permits, and its argument "roles" beside a token. True where that is a change.';
 
+CREATE FUNCTION tool_rag.try_approval(server_pattern text, tool_pattern text DEFAULT '*'::text, hashes text[] DEFAULT NULL::text[], max_requests integer DEFAULT NULL::integer) RETURNS TABLE(server text, name text, examined integer, known integer, first_before integer, first integer, among_before integer, among integer, requests jsonb)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.try_approval(server_pattern text, tool_pattern text, hashes text[], max_requests integer) IS 'What approving would do to the known requests of other tools: of how many, the newest, each version would be the first or among the first five, of how many of these it is already, and which. Nothing of it is kept. max_requests: null for that of review_setting.';
+
 CREATE FUNCTION tool_rag.unbind_login(login text) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1468,12 +1722,12 @@ CREATE FUNCTION tool_rag.unmatched_words(query text, roles text[] DEFAULT NULL::
 
 COMMENT ON FUNCTION tool_rag.unmatched_words(query text, roles text[], servers text[], allowed jsonb) IS 'Words of a request that stand in no tool that the caller may see: candidates for synonyms. Words that only other tools have are among them, so that nothing is told of these.';
 
-CREATE FUNCTION tool_rag.upsert_tools(payload jsonb) RETURNS TABLE(server text, added integer, changed integer, unchanged integer, removed integer)
+CREATE FUNCTION tool_rag.upsert_tools(payload jsonb) RETURNS TABLE(server text, added integer, changed integer, unchanged integer, removed integer, waiting integer, rejected integer, flagged integer)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$ ... $_$;
 
-COMMENT ON FUNCTION tool_rag.upsert_tools(payload jsonb) IS 'Makes each named server''s tools equal to an export: {"server", "title", "description", "tools": [{"name", "title", "description", "input_schema", "output_schema", "annotations", "is_action", "identity_parameters", "synonyms"}]}, or an array of these. All or nothing; unchanged tools are not touched. What a tool says nothing of (is_action, identity_parameters, synonyms) stays.';
+COMMENT ON FUNCTION tool_rag.upsert_tools(payload jsonb) IS 'Makes each named server''s tools equal to an export: {"server", "title", "description", "tools": [{"name", "title", "description", "input_schema", "output_schema", "annotations", "is_action", "identity_parameters", "synonyms"}]}, or an array of these. All or nothing; unchanged tools are not touched. What a tool says nothing of (is_action, identity_parameters, synonyms) stays. Under the server''s review policy new and changed tools may wait, or be rejected, instead; flagged counts those of which the linter thinks the worst, wherever they are.';
 
 CREATE FUNCTION tool_rag.use_embedding_model(name text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1791,6 +2045,48 @@ CREATE VIEW tool_rag.my_tools WITH (security_barrier='true') AS
 
 COMMENT ON VIEW tool_rag.my_tools IS 'The tools that this session may see now, by its setting tool_rag.roles, its token or its login.';
 
+CREATE TABLE tool_rag.pending_tool (
+    pending_id integer NOT NULL,
+    server_id integer NOT NULL,
+    name text NOT NULL,
+    hash bytea NOT NULL,
+    definition jsonb NOT NULL,
+    state text NOT NULL,
+    reason text NOT NULL,
+    findings jsonb DEFAULT '[]'::jsonb NOT NULL,
+    submitted_at timestamp with time zone DEFAULT now() NOT NULL,
+    submitted_by text DEFAULT SESSION_USER NOT NULL,
+    decided_at timestamp with time zone,
+    decided_by text,
+    note text,
+    CONSTRAINT pending_tool_definition_check CHECK ((jsonb_typeof(definition) = 'object'::text)),
+    CONSTRAINT pending_tool_findings_check CHECK ((jsonb_typeof(findings) = 'array'::text)),
+    CONSTRAINT pending_tool_note_check CHECK (((length(note) >= 1) AND (length(note) <= 1000))),
+    CONSTRAINT pending_tool_reason_check CHECK ((reason = ANY (ARRAY['review'::text, 'withhold'::text, 'refuse'::text, 'flagged'::text]))),
+    CONSTRAINT pending_tool_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'refused'::text, 'rejected'::text])))
+);
+
+COMMENT ON TABLE tool_rag.pending_tool IS 'Versions of tools that their servers offer and that do not serve: no search reads this table.';
+
+COMMENT ON COLUMN tool_rag.pending_tool.hash IS 'SHA-256 over the definition, by which a version is approved or rejected.';
+
+COMMENT ON COLUMN tool_rag.pending_tool.definition IS 'The tool as exported; what an export says nothing of is left out.';
+
+COMMENT ON COLUMN tool_rag.pending_tool.state IS 'waiting for a person, refused by the policy, or rejected by a person, which is remembered.';
+
+COMMENT ON COLUMN tool_rag.pending_tool.reason IS 'The policy that holds it, or flagged: the linter''s findings do, of a server that is trusted.';
+
+COMMENT ON COLUMN tool_rag.pending_tool.findings IS 'What the linter says of it: [{"rule", "severity", "field", "place", "excerpt"}].';
+
+ALTER TABLE tool_rag.pending_tool ALTER COLUMN pending_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tool_rag.pending_tool_pending_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE tool_rag.posting (
     lexeme_id integer NOT NULL,
     tool_id integer NOT NULL,
@@ -1873,23 +2169,6 @@ COMMENT ON COLUMN tool_rag.role_tool.allow_until IS 'Latest end of the allows, -
 
 COMMENT ON COLUMN tool_rag.role_tool.deny_until IS 'Latest end of the denies, -infinity where there is none.';
 
-CREATE TABLE tool_rag.server (
-    server_id integer NOT NULL,
-    name text NOT NULL,
-    title text,
-    description text,
-    enabled boolean DEFAULT true NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT server_name_check CHECK (((name <> ''::text) AND (length(name) <= 256) AND (name !~ '[/*]'::text)))
-);
-
-COMMENT ON TABLE tool_rag.server IS 'A source of tools: an MCP server, an API, or one export of function definitions.';
-
-COMMENT ON COLUMN tool_rag.server.name IS 'What patterns and results call it; without "/" and "*", which patterns use.';
-
-COMMENT ON COLUMN tool_rag.server.enabled IS 'False hides all its tools from every role, without losing grants or index.';
-
 ALTER TABLE tool_rag.server ALTER COLUMN server_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME tool_rag.server_server_id_seq
     START WITH 1
@@ -1940,6 +2219,7 @@ CREATE TABLE tool_rag.tool (
     token_count integer NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    withheld boolean DEFAULT false NOT NULL,
     CONSTRAINT tool_annotations_check CHECK ((jsonb_typeof(annotations) = 'object'::text)),
     CONSTRAINT tool_input_schema_check CHECK ((jsonb_typeof(input_schema) = 'object'::text)),
     CONSTRAINT tool_is_action_check CHECK ((is_action IS NOT NULL)),
@@ -1961,10 +2241,13 @@ COMMENT ON COLUMN tool_rag.tool.content_hash IS 'SHA-256 over everything a serve
 
 COMMENT ON COLUMN tool_rag.tool.token_count IS 'Estimated tokens of the definition as a model receives it (docs/design.md states the error); set by trigger.';
 
+COMMENT ON COLUMN tool_rag.tool.withheld IS 'Whether the server offers another version that was not approved, under the policy withhold; the tool is hidden meanwhile.';
+
 CREATE TABLE tool_rag.tool_name (
     tool_id integer NOT NULL,
     folded text NOT NULL COLLATE pg_catalog."C",
-    signature bit(256) NOT NULL
+    signature bit(256) NOT NULL,
+    skeleton text GENERATED ALWAYS AS (replace(replace(translate(translate(NORMALIZE(folded, NFKC), 'авгеснкмортухіјѕԁһӏԛԝпѡьѵґєѐиэαβγεηικμνορστυχωϲϳϱϰոօսհցյղզաıɩɪȷɡɢɑʟʀƒɴɓɗɦŧłøđħᴀʙᴄᴅᴇʜᴊᴋᴍᴏᴘꜱᴛᴜᴠᴡʏᴢɛʋʃꞁǀABCDEFGHIJKLMNOPQRSTUVWXYZ'::text, 'abrechkmoptyxijsdhlqwnwbvreeueabyenikuvopotuxwcjpknouhgjnqwiiijggalrfnbdhtlodhabcdehjkmopstuvwyzeufllabcdefghijklmnopqrstuvwxyz'::text), '01i'::text, 'oll'::text), 'rn'::text, 'm'::text), 'vv'::text, 'w'::text)) STORED NOT NULL COLLATE pg_catalog."C"
 );
 
 COMMENT ON TABLE tool_rag.tool_name IS 'The names of tools as a misspelt name is compared with them, in rows narrow enough to read all. Written by trigger only.';
@@ -1972,6 +2255,8 @@ COMMENT ON TABLE tool_rag.tool_name IS 'The names of tools as a misspelt name is
 COMMENT ON COLUMN tool_rag.tool_name.folded IS 'The name without case, accents and separators.';
 
 COMMENT ON COLUMN tool_rag.tool_name.signature IS 'Its pairs of characters as bits.';
+
+COMMENT ON COLUMN tool_rag.tool_name.skeleton IS 'The folded name with what looks alike made the same: get_0rder and get_order have one skeleton.';
 
 CREATE TABLE tool_rag.tool_sent (
     conversation text NOT NULL,
@@ -2095,11 +2380,20 @@ ALTER TABLE ONLY tool_rag.login
 ALTER TABLE ONLY tool_rag.login_role
     ADD CONSTRAINT login_role_pkey PRIMARY KEY (login_id, role_id);
 
+ALTER TABLE ONLY tool_rag.pending_tool
+    ADD CONSTRAINT pending_tool_key UNIQUE (server_id, name, hash);
+
+ALTER TABLE ONLY tool_rag.pending_tool
+    ADD CONSTRAINT pending_tool_pkey PRIMARY KEY (pending_id);
+
 ALTER TABLE ONLY tool_rag.posting
     ADD CONSTRAINT posting_pkey PRIMARY KEY (lexeme_id, tool_id) INCLUDE (frequency, length);
 
 ALTER TABLE ONLY tool_rag.ranking_setting
     ADD CONSTRAINT ranking_setting_pkey PRIMARY KEY (singleton);
+
+ALTER TABLE ONLY tool_rag.review_setting
+    ADD CONSTRAINT review_setting_pkey PRIMARY KEY (singleton);
 
 ALTER TABLE ONLY tool_rag.role
     ADD CONSTRAINT role_name_key UNIQUE (name);
@@ -2160,6 +2454,8 @@ CREATE UNIQUE INDEX embedding_model_active_idx ON tool_rag.embedding_model USING
 
 CREATE INDEX login_role_role_id_idx ON tool_rag.login_role USING btree (role_id);
 
+CREATE UNIQUE INDEX pending_tool_offered_idx ON tool_rag.pending_tool USING btree (server_id, name) WHERE (state <> 'rejected'::text);
+
 CREATE INDEX role_parent_parent_id_idx ON tool_rag.role_parent USING btree (parent_id);
 
 CREATE INDEX role_tool_role_id_idx ON tool_rag.role_tool USING btree (role_id, tool_id) INCLUDE (server_id, grant_id, allow_until, deny_until);
@@ -2167,6 +2463,8 @@ CREATE INDEX role_tool_role_id_idx ON tool_rag.role_tool USING btree (role_id, t
 CREATE INDEX synonym_term_lexemes_idx ON tool_rag.synonym USING gin (term_lexemes) WHERE (term IS NOT NULL);
 
 CREATE INDEX tool_name_folded_idx ON tool_rag.tool_name USING btree (folded);
+
+CREATE INDEX tool_name_skeleton_idx ON tool_rag.tool_name USING btree (skeleton);
 
 CREATE INDEX tool_sent_tool_id_idx ON tool_rag.tool_sent USING btree (tool_id);
 
@@ -2338,6 +2636,14 @@ CREATE TRIGGER zz_login_role_audit_truncate BEFORE TRUNCATE ON tool_rag.login_ro
 
 CREATE TRIGGER zz_login_role_audit_update AFTER UPDATE ON tool_rag.login_role REFERENCING OLD TABLE AS old_row NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_update();
 
+CREATE TRIGGER zz_pending_tool_audit_delete BEFORE DELETE ON tool_rag.pending_tool FOR EACH ROW EXECUTE FUNCTION tool_rag._record_delete();
+
+CREATE TRIGGER zz_pending_tool_audit_insert AFTER INSERT ON tool_rag.pending_tool REFERENCING NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_insert();
+
+CREATE TRIGGER zz_pending_tool_audit_truncate BEFORE TRUNCATE ON tool_rag.pending_tool FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_truncate();
+
+CREATE TRIGGER zz_pending_tool_audit_update AFTER UPDATE ON tool_rag.pending_tool REFERENCING OLD TABLE AS old_row NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_update();
+
 CREATE TRIGGER zz_ranking_setting_audit_delete BEFORE DELETE ON tool_rag.ranking_setting FOR EACH ROW EXECUTE FUNCTION tool_rag._record_delete();
 
 CREATE TRIGGER zz_ranking_setting_audit_insert AFTER INSERT ON tool_rag.ranking_setting REFERENCING NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_insert();
@@ -2345,6 +2651,14 @@ CREATE TRIGGER zz_ranking_setting_audit_insert AFTER INSERT ON tool_rag.ranking_
 CREATE TRIGGER zz_ranking_setting_audit_truncate BEFORE TRUNCATE ON tool_rag.ranking_setting FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_truncate();
 
 CREATE TRIGGER zz_ranking_setting_audit_update AFTER UPDATE ON tool_rag.ranking_setting REFERENCING OLD TABLE AS old_row NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_update();
+
+CREATE TRIGGER zz_review_setting_audit_delete BEFORE DELETE ON tool_rag.review_setting FOR EACH ROW EXECUTE FUNCTION tool_rag._record_delete();
+
+CREATE TRIGGER zz_review_setting_audit_insert AFTER INSERT ON tool_rag.review_setting REFERENCING NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_insert();
+
+CREATE TRIGGER zz_review_setting_audit_truncate BEFORE TRUNCATE ON tool_rag.review_setting FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_truncate();
+
+CREATE TRIGGER zz_review_setting_audit_update AFTER UPDATE ON tool_rag.review_setting REFERENCING OLD TABLE AS old_row NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._record_update();
 
 CREATE TRIGGER zz_role_audit_delete BEFORE DELETE ON tool_rag.role FOR EACH ROW EXECUTE FUNCTION tool_rag._record_delete();
 
@@ -2409,6 +2723,9 @@ ALTER TABLE ONLY tool_rag.login_role
 
 ALTER TABLE ONLY tool_rag.login_role
     ADD CONSTRAINT login_role_role_id_fkey FOREIGN KEY (role_id) REFERENCES tool_rag.role(role_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY tool_rag.pending_tool
+    ADD CONSTRAINT pending_tool_server_id_fkey FOREIGN KEY (server_id) REFERENCES tool_rag.server(server_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY tool_rag.role_parent
     ADD CONSTRAINT role_parent_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES tool_rag.role(role_id) ON DELETE CASCADE;
@@ -2475,9 +2792,13 @@ CREATE POLICY admin ON tool_rag.login TO tool_rag_admin USING (true) WITH CHECK 
 
 CREATE POLICY admin ON tool_rag.login_role TO tool_rag_admin USING (true) WITH CHECK (true);
 
+CREATE POLICY admin ON tool_rag.pending_tool TO tool_rag_admin USING (true) WITH CHECK (true);
+
 CREATE POLICY admin ON tool_rag.posting TO tool_rag_admin USING (true) WITH CHECK (true);
 
 CREATE POLICY admin ON tool_rag.ranking_setting TO tool_rag_admin USING (true) WITH CHECK (true);
+
+CREATE POLICY admin ON tool_rag.review_setting TO tool_rag_admin USING (true) WITH CHECK (true);
 
 CREATE POLICY admin ON tool_rag.role TO tool_rag_admin USING (true) WITH CHECK (true);
 
@@ -2531,9 +2852,13 @@ ALTER TABLE tool_rag.login ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE tool_rag.login_role ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE tool_rag.pending_tool ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE tool_rag.posting ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE tool_rag.ranking_setting ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE tool_rag.review_setting ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE tool_rag.role ENABLE ROW LEVEL SECURITY;
 
@@ -2615,6 +2940,8 @@ REVOKE ALL ON FUNCTION tool_rag._candidates(p_lexeme_ids integer[], p_weights do
 
 REVOKE ALL ON FUNCTION tool_rag._carry_marks(p_text text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._changed_tools(p_server_id integer, p_tools jsonb) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._check_allowed(p_allowed jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._check_digest(p_digest bytea) FROM PUBLIC;
@@ -2649,6 +2976,8 @@ REVOKE ALL ON FUNCTION tool_rag._find_called(p_servers text[], p_tools text[], p
 
 REVOKE ALL ON FUNCTION tool_rag._find_companions(p_tool_ids integer[], p_conversation text, p_role_ids integer[], p_server_ids integer[], p_gate integer[], p_options jsonb, OUT tool_ids integer[], OUT needed_by integer[], OUT needs text[], OUT turns integer[], OUT sent_places integer[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._find_flaws(p_server text, p_changed jsonb) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._find_key(p_name text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._find_login(p_name text) FROM PUBLIC;
@@ -2657,11 +2986,15 @@ REVOKE ALL ON FUNCTION tool_rag._find_model(p_name text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._find_named(p_text text, p_tool_ids integer[], p_mode text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._find_places(p_role text, p_server_id integer, p_names text[], p_requests text[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._find_role(p_name text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._find_tool(p_server text, p_tool text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._find_visible(p_servers text[], p_tools text[], p_role_ids integer[], p_gate integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._find_winners(p_server_id integer, p_changed jsonb, p_findings jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._fit_budget(p_tool_ids integer[], p_needed_by integer[], p_budget integer) FROM PUBLIC;
 
@@ -2699,9 +3032,25 @@ REVOKE ALL ON FUNCTION tool_rag._is_within(p_role_ids integer[], p_bound_ids int
 
 REVOKE ALL ON FUNCTION tool_rag._judge_access(p_role_ids integer[], p_tool_id integer) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._known_requests(p_max integer) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._label_of(p_object text, p_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._lexical_text(p_text text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._lint_export(p_server text, p_tools jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._lint_names(p_server text, p_tools jsonb) FROM PUBLIC;
+
+GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.review_setting TO tool_rag_admin;
+
+GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.server TO tool_rag_admin;
+
+REVOKE ALL ON FUNCTION tool_rag._lint_policy(p_server tool_rag.server) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._lint_rules() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._lint_texts(p_tools jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._lock_catalogue() FROM PUBLIC;
 
@@ -2730,6 +3079,10 @@ REVOKE ALL ON FUNCTION tool_rag._parse_parameter(p_name text, p_own text[], OUT 
 REVOKE ALL ON FUNCTION tool_rag._parse_tool_name(p_name text, p_server text, OUT verb text, OUT noun text[], OUT area text[], OUT is_lookup boolean, OUT is_many boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._permitted(p_role_ids integer[], p_server_ids integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._pick_pending(p_server_pattern text, p_tool_pattern text, p_hashes text[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._plain_letters(p_text text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._plan_request(p_query text, p_context text[], p_options jsonb, OUT texts text[], OUT kinds text[]) FROM PUBLIC;
 
@@ -2767,6 +3120,8 @@ REVOKE ALL ON FUNCTION tool_rag._record_update() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._refresh_access(p_role_ids integer[], p_tool_ids integer[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._refresh_withheld(p_server_ids integer[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._refuse_audit_edit() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._relevance(p_similarity double precision, p_word_score double precision, p_lexeme_count integer, p_sameness double precision, p_document_count integer) FROM PUBLIC;
@@ -2776,6 +3131,10 @@ REVOKE ALL ON FUNCTION tool_rag._replace_synonyms(p_server_id integer, p_tools j
 REVOKE ALL ON FUNCTION tool_rag._resolve_tool(p_name text, p_roles text[], p_servers text[], p_allowed jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._restore_marks(p_text text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._review_export(p_server_id integer, p_tools jsonb, OUT tools jsonb, OUT waiting integer, OUT rejected integer, OUT flagged integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._review_policy(p_server tool_rag.server) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._role_ids(p_names text[]) FROM PUBLIC;
 
@@ -2787,13 +3146,21 @@ REVOKE ALL ON FUNCTION tool_rag._sees_all() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._server_ids(p_patterns text[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._show_characters(p_text text, p_class text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._show_hidden(p_text text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._similarities(p_text text, p_others text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._singular(p_words text[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._skeleton(p_folded text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._split_request(p_text text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._stand_ins() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._store_tools(p_server_id integer, p_tools jsonb, OUT added integer, OUT changed integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._surplus_words(p_words text[], p_others text[]) FROM PUBLIC;
 
@@ -2806,6 +3173,10 @@ REVOKE ALL ON FUNCTION tool_rag._tool_fields(p_name text, p_title text, p_descri
 REVOKE ALL ON FUNCTION tool_rag._tool_id(p_server text, p_tool text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._tool_in_general() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._tool_texts(p_definition jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._try_versions(p_server_id integer, p_tools jsonb, p_max integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._unindex_lexemes(p_tool_ids integer[]) FROM PUBLIC;
 
@@ -2839,6 +3210,9 @@ GRANT ALL ON FUNCTION tool_rag.add_role(name text, parents text[], description t
 REVOKE ALL ON FUNCTION tool_rag.add_synonym(words text, server text, tool text, term text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tool_rag.add_synonym(words text, server text, tool text, term text) TO tool_rag_editor;
 GRANT ALL ON FUNCTION tool_rag.add_synonym(words text, server text, tool text, term text) TO tool_rag_admin;
+
+REVOKE ALL ON FUNCTION tool_rag.approve_tools(server_pattern text, tool_pattern text, hashes text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.approve_tools(server_pattern text, tool_pattern text, hashes text[]) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.authenticate_key(public_id text, digest bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION tool_rag.authenticate_key(public_id text, digest bytea) TO tool_rag_reader;
@@ -2889,6 +3263,12 @@ REVOKE ALL ON FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool
 GRANT ALL ON FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone) TO tool_rag_editor;
 GRANT ALL ON FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone) TO tool_rag_admin;
 
+REVOKE ALL ON FUNCTION tool_rag.lint_catalogue(server_pattern text, tool_pattern text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.lint_catalogue(server_pattern text, tool_pattern text) TO tool_rag_admin;
+
+REVOKE ALL ON FUNCTION tool_rag.lint_tools(payload jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.lint_tools(payload jsonb) TO tool_rag_admin;
+
 REVOKE ALL ON FUNCTION tool_rag.list_access_changes(since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION tool_rag.list_access_changes(since timestamp with time zone, until timestamp with time zone) TO tool_rag_admin;
 
@@ -2915,6 +3295,12 @@ GRANT ALL ON FUNCTION tool_rag.list_examples(server text, tool text, origin text
 
 REVOKE ALL ON FUNCTION tool_rag.list_logins() FROM PUBLIC;
 GRANT ALL ON FUNCTION tool_rag.list_logins() TO tool_rag_admin;
+
+REVOKE ALL ON FUNCTION tool_rag.list_pending_tools(server_pattern text, tool_pattern text, rejected boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.list_pending_tools(server_pattern text, tool_pattern text, rejected boolean) TO tool_rag_admin;
+
+REVOKE ALL ON FUNCTION tool_rag.list_review_policies() FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.list_review_policies() TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.list_roles() FROM PUBLIC;
 GRANT ALL ON FUNCTION tool_rag.list_roles() TO tool_rag_editor;
@@ -2961,6 +3347,9 @@ GRANT ALL ON FUNCTION tool_rag.record_use(conversation text, turn integer, serve
 
 REVOKE ALL ON FUNCTION tool_rag.reindex_tools() FROM PUBLIC;
 GRANT ALL ON FUNCTION tool_rag.reindex_tools() TO tool_rag_admin;
+
+REVOKE ALL ON FUNCTION tool_rag.reject_tools(server_pattern text, tool_pattern text, hashes text[], note text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.reject_tools(server_pattern text, tool_pattern text, hashes text[], note text) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.remove_dependency(server text, tool text, needs_server text, needs_tool text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tool_rag.remove_dependency(server text, tool text, needs_server text, needs_tool text) TO tool_rag_editor;
@@ -3016,6 +3405,9 @@ GRANT ALL ON FUNCTION tool_rag.set_audit(level text, keep_events interval, keep_
 REVOKE ALL ON FUNCTION tool_rag.set_description(server text, tool text, description text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tool_rag.set_description(server text, tool text, description text) TO tool_rag_admin;
 
+REVOKE ALL ON FUNCTION tool_rag.set_review_policy(server text, policy text, lint text, create_server boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.set_review_policy(server text, policy text, lint text, create_server boolean) TO tool_rag_admin;
+
 REVOKE ALL ON FUNCTION tool_rag.set_roles_claim(path text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION tool_rag.set_roles_claim(path text[]) TO tool_rag_admin;
 
@@ -3031,6 +3423,9 @@ GRANT ALL ON FUNCTION tool_rag.texts_to_embed(model text, max_rows integer) TO t
 
 REVOKE ALL ON FUNCTION tool_rag.trust_login(login text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tool_rag.trust_login(login text) TO tool_rag_admin;
+
+REVOKE ALL ON FUNCTION tool_rag.try_approval(server_pattern text, tool_pattern text, hashes text[], max_requests integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.try_approval(server_pattern text, tool_pattern text, hashes text[], max_requests integer) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.unbind_login(login text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tool_rag.unbind_login(login text) TO tool_rag_admin;
@@ -3081,6 +3476,8 @@ GRANT SELECT ON TABLE tool_rag.my_tools TO tool_rag_reader;
 GRANT SELECT ON TABLE tool_rag.my_tools TO tool_rag_editor;
 GRANT SELECT ON TABLE tool_rag.my_tools TO tool_rag_admin;
 
+GRANT SELECT ON TABLE tool_rag.pending_tool TO tool_rag_admin;
+
 GRANT SELECT ON TABLE tool_rag.posting TO tool_rag_admin;
 
 GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.ranking_setting TO tool_rag_admin;
@@ -3090,8 +3487,6 @@ GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.role TO tool_rag_ad
 GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.role_parent TO tool_rag_admin;
 
 GRANT SELECT ON TABLE tool_rag.role_tool TO tool_rag_admin;
-
-GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.server TO tool_rag_admin;
 
 GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.synonym TO tool_rag_admin;
 

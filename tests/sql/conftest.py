@@ -64,7 +64,8 @@ def schema_of(*parameters: str) -> dict[str, Any]:
 def upsert(connection: Connection, payload: Any) -> list[tuple[str, int, int, int, int]]:
     """Call upsert_tools: (server, added, changed, unchanged, removed) of each export."""
     return connection.execute(
-        "select * from tool_rag.upsert_tools(%s)", [json.dumps(payload)]
+        "select server, added, changed, unchanged, removed from tool_rag.upsert_tools(%s)",
+        [json.dumps(payload)],
     ).fetchall()
 
 

@@ -24,6 +24,8 @@ from tests.sql.conftest import (
 )
 
 AUDITED = {
+    "pending_tool",
+    "review_setting",
     "access_setting",
     "login",
     "login_role",

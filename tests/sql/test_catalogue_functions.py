@@ -211,6 +211,8 @@ def test_servers_of_one_call_and_others_stay_apart(connection: Connection) -> No
 
 
 def test_names_are_told_apart_by_every_character(connection: Connection) -> None:
+    # One of them hides characters, for which it would wait.
+    connection.execute("select tool_rag.set_review_policy(null, lint => 'report')")
     weird = [
         "get/user",
         "Get/User",
@@ -777,6 +779,8 @@ def test_any_schema_and_text_is_taken_and_given_back(
         for number, text in enumerate(texts)
     ]
     with undone(connection):
+        # Some hide characters, for which they would wait.
+        connection.execute("select tool_rag.set_review_policy(null, lint => 'report')")
         assert upsert(connection, export("s", *made)) == [("s", len(made), 0, 0, 0)]
         kept = tools(connection, "s")
         for tool in made:

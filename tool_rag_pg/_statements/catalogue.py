@@ -30,11 +30,14 @@ def upsert_tools(
             list of these. `tool_rag_pg.sources.ServerExport.as_payload` makes one of any format.
             A tool that lists `synonyms` has exactly these afterwards.
 
+    Under the review policy of its server a new or changed tool may wait, or be rejected, instead
+    (`set_review_policy`).
+
     Raises:
         InvalidArgument: says which value of the payload is wrong; nothing was changed.
     """
     return Call(
-        "select server, added, changed, unchanged, removed"
+        "select server, added, changed, unchanged, removed, waiting, rejected, flagged"
         " from tool_rag.upsert_tools(payload => %(payload)s)",
         {"payload": as_json(payload, "payload")},
         lambda rows: [ServerChange(**row) for row in rows],

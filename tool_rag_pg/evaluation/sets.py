@@ -118,6 +118,8 @@ def _load_catalogue(retriever: ToolRetriever, folder: Path, name: str) -> None:
                 position=f"line {number}",
                 hint='a line is {"name": "...", "description": "...", "parameters": {}}',
             ) from error
+    # Every tool of a public set is to be found, whatever its text says.
+    retriever.set_review_policy(None, "trust", "report")
     retriever.upsert_tools({"server": name.replace("/", "-"), "tools": tools})
     retriever.add_role(ROLE)
     retriever.grant_tools(ROLE, "*", "*")
