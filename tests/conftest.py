@@ -55,6 +55,20 @@ def pytest_configure(config: pytest.Config) -> None:
             del os.environ[name]
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what asks no Postgres, where TOOL_RAG_TEST_ONLY is "postgres".
+
+    So that two runs, each with a version of its own, do nothing twice: see .ci/run.
+    """
+    only = os.environ.get("TOOL_RAG_TEST_ONLY")
+    if only is None:
+        return
+    assert only == "postgres", f"TOOL_RAG_TEST_ONLY={only}: postgres, or nothing"
+    kept = [item for item in items if "postgres" in getattr(item, "fixturenames", ())]
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = kept
+
+
 def pytest_report_header(config: pytest.Config) -> list[str]:
     said = []
     for version in wanted_versions():

@@ -66,12 +66,13 @@ def test_an_evaluation_that_is_told_to_end_drops_its_database(
     output = tmp_path / "result.json"
     process = subprocess.Popen(
         [
-            # A shell that starts something in the background has it ignore SIGINT.
+            # A shell that starts something in the background has it ignore SIGINT, nohup SIGHUP.
             *(
                 sys.executable,
                 "-c",
                 "import signal; from tool_rag_pg.cli.main import main;"
-                " signal.signal(signal.SIGINT, signal.default_int_handler); main()",
+                " signal.signal(signal.SIGINT, signal.default_int_handler);"
+                " signal.signal(signal.SIGHUP, signal.SIG_DFL); main()",
             ),
             *("eval", "--set", "own", "--path", str(tmp_path), "--output", str(output)),
         ],
