@@ -49,6 +49,7 @@ COMMANDS = {
     "roles": "access",
     "grant": "access",
     "revoke": "access",
+    "grants": "grants",
     "explain-access": "access",
     "keys": "keys",
     "access": "audit",

@@ -31,6 +31,7 @@ from tool_rag_pg.models import (
     MissingTool,
     PermittedTool,
     ResolvedTool,
+    RuleChange,
     ServerChange,
     SuggestedDependency,
     ToolHit,
@@ -363,6 +364,20 @@ def test_roles_and_rules(retriever: ToolRetriever) -> None:
     assert retriever.grant_tools("lead", "mail") == 2
     assert retriever.revoke_tools("lead", "mail", effect="deny") == 0
     assert retriever.revoke_tools("lead", "mail") == 1
+    end = datetime(2131, 1, 31, tzinfo=UTC)
+    rule = {"role": "lead", "server_pattern": "mail", "tool_pattern": "*", "effect": "allow"}
+    assert retriever.store_rules([rule | {"valid_until": end}]) == [
+        RuleChange(
+            change="added",
+            role="lead",
+            server_pattern="mail",
+            tool_pattern="*",
+            effect="allow",
+            former_until=None,
+            valid_until=end,
+        )
+    ]
+    assert retriever.store_rules([], replaced_roles=["lead"])[0].former_until == end
     retriever.remove_role("lead")
     with pytest.raises(InvalidArgument, match='role "lead" does not exist') as raised:
         retriever.remove_role("lead")
@@ -560,6 +575,9 @@ def test_times_need_a_zone_and_lists_are_no_texts(retriever: ToolRetriever) -> N
         ("add_role", {"name": 5}, "name is of type int instead of a text"),
         ("grant_tools", {"role": "r", "server_pattern": 1}, "server_pattern is of type int"),
         ("grant_tools", {"role": "r", "server_pattern": "*", "valid_until": "soon"}, "a datetime"),
+        ("store_rules", {"rules": [{"valid_until": datetime(2999, 1, 1)}]}, "no time zone"),
+        ("store_rules", {"rules": [{"role": b"r"}]}, "rules can't be written as JSON"),
+        ("store_rules", {"rules": [], "replaced_roles": "r"}, "replaced_roles is one text"),
         ("upsert_tools", {"payload": 5}, "payload is of type int instead of a mapping or a list"),
         ("upsert_tools", {"payload": [{"server": {1}}]}, "payload can't be written as JSON"),
         ("record_use", {"conversation": "c", "turn": "1", "server": "s", "tool": "t"}, "turn is"),

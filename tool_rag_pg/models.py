@@ -28,6 +28,7 @@ __all__ = [
     "ResolvedTool",
     "ReviewedTool",
     "RoleAccess",
+    "RuleChange",
     "ServerChange",
     "SuggestedDependency",
     "TextToEmbed",
@@ -179,6 +180,29 @@ class AccessRule:
     effect: str
     valid_until: datetime | None
     valid: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleChange:
+    """What `tool_rag.store_rules` did to one rule.
+
+    Attributes:
+        change: "added", "changed" (its end is another one) or "removed".
+        role: whose rule it is.
+        server_pattern: which servers it fits; "*" is any run of characters.
+        tool_pattern: which tools of these it fits.
+        effect: "allow" or "deny".
+        former_until: end of validity before; None for no end, and of a rule that was added.
+        valid_until: end of validity now; None for no end, and of a rule that was removed.
+    """
+
+    change: str
+    role: str
+    server_pattern: str
+    tool_pattern: str
+    effect: str
+    former_until: datetime | None
+    valid_until: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -312,6 +312,148 @@ comment on function tool_rag.revoke_tools(text, text, text, text) is
 'Removes the rules with exactly these patterns (of one effect, or with null of both); returns how '
 'many. To take single tools out of a wider grant, add a deny.';
 
+create or replace function tool_rag._check_rules(p_rules jsonb) returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_place bigint;
+    v_fault text;
+begin
+    if jsonb_typeof(p_rules) is distinct from 'array' then
+        raise exception 'rules is not a JSON array' using
+            errcode = 'invalid_parameter_value',
+            hint = 'Pass [{"role": "support", "server_pattern": "shop", "tool_pattern": "*", '
+                '"effect": "allow"}].';
+    end if;
+    select f.place, f.fault into v_place, v_fault
+    from (
+        select r.place, case
+            when jsonb_typeof(r.rule) <> 'object' then ' is not an object'
+            when exists (
+                select
+                from jsonb_object_keys(r.rule) k (key)
+                where k.key <> all('{role,server_pattern,tool_pattern,effect,valid_until}'::text[])
+            ) then ' has a key other than role, server_pattern, tool_pattern, effect and valid_until'
+            when jsonb_typeof(r.rule -> 'role') is distinct from 'string'
+                then '.role is not a text'
+            when jsonb_typeof(r.rule -> 'server_pattern') is distinct from 'string'
+                or r.rule ->> 'server_pattern' = '' or length(r.rule ->> 'server_pattern') > 256
+                or r.rule ->> 'server_pattern' ~ '/'
+                then '.server_pattern is not a text of 1 to 256 characters without "/"'
+            when jsonb_typeof(r.rule -> 'tool_pattern') is distinct from 'string'
+                or r.rule ->> 'tool_pattern' = '' or length(r.rule ->> 'tool_pattern') > 256
+                then '.tool_pattern is not a text of 1 to 256 characters'
+            when r.rule ->> 'effect' is null or r.rule ->> 'effect' not in ('allow', 'deny')
+                then '.effect is neither allow nor deny'
+            when coalesce(jsonb_typeof(r.rule -> 'valid_until'), 'null') <> 'null' and (
+                jsonb_typeof(r.rule -> 'valid_until') <> 'string'
+                or not pg_input_is_valid(r.rule ->> 'valid_until', 'timestamptz')
+            ) then '.valid_until is neither null nor a time'
+            when row_number() over (
+                partition by case jsonb_typeof(r.rule) when 'object' then r.rule - 'valid_until' end
+                order by r.place
+            ) > 1 then ' stands above already'
+        end as fault
+        from jsonb_array_elements(p_rules) with ordinality r (rule, place)
+    ) f
+    where f.fault is not null
+    order by f.place
+    limit 1;
+    if found then
+        raise exception 'rules[%]%', v_place - 1, v_fault using
+            errcode = 'invalid_parameter_value',
+            hint = 'Correct that rule; nothing was changed.';
+    end if;
+end
+$$;
+comment on function tool_rag._check_rules(jsonb) is
+'Refuses rules that store_rules can''t store, and names the first.';
+
+create or replace function tool_rag.store_rules(
+    rules jsonb, replaced_roles text[] default '{}'
+) returns table (
+    change text, role text, server_pattern text, tool_pattern text, effect text,
+    former_until timestamptz, valid_until timestamptz
+)
+language plpgsql volatile parallel unsafe security definer
+set search_path = pg_catalog, pg_temp
+set timezone = 'UTC'
+as $$
+begin
+    perform tool_rag._check_unbound();
+    perform tool_rag._check_rules(store_rules.rules);
+    if array_position(store_rules.replaced_roles, null) is not null then
+        raise exception 'replaced_roles holds a null' using
+            errcode = 'invalid_parameter_value',
+            hint = 'Name the roles whose other rules go: ''{support}''.';
+    end if;
+    perform tool_rag._lock_catalogue();
+    -- Here, since below nobody asks for them where there is no rule to remove.
+    perform tool_rag._find_role(n.name) from unnest(store_rules.replaced_roles) n (name);
+    return query
+    with wanted as materialized (
+        select n.role_id, r.rule ->> 'server_pattern' as server_pattern,
+            r.rule ->> 'tool_pattern' as tool_pattern, r.rule ->> 'effect' as effect,
+            coalesce((r.rule ->> 'valid_until')::timestamptz, 'infinity') as valid_until
+        from jsonb_array_elements(store_rules.rules) r (rule)
+        join (
+            select u.name, tool_rag._find_role(u.name) as role_id
+            from (
+                select distinct e.rule ->> 'role' as name
+                from jsonb_array_elements(store_rules.rules) e (rule)
+            ) u
+        ) n on n.name = r.rule ->> 'role'
+    ),
+    replaced as materialized (
+        select o.role_id from tool_rag.role o where o.name = any(store_rules.replaced_roles)
+    ),
+    former as materialized (
+        select g.*
+        from tool_rag.grant_rule g
+        where g.role_id in (select w.role_id from wanted w)
+    ),
+    removed as (
+        delete from tool_rag.grant_rule g
+        where g.role_id in (select p.role_id from replaced p) and not exists (
+            select
+            from wanted w
+            where (w.role_id, w.server_pattern, w.tool_pattern, w.effect)
+                = (g.role_id, g.server_pattern, g.tool_pattern, g.effect)
+        )
+        returning g.*
+    ),
+    stored as (
+        insert into tool_rag.grant_rule as g (
+            role_id, server_pattern, tool_pattern, effect, valid_until
+        )
+        select w.role_id, w.server_pattern, w.tool_pattern, w.effect, w.valid_until
+        from wanted w
+        on conflict on constraint grant_rule_key do update set valid_until = excluded.valid_until
+        where g.valid_until <> excluded.valid_until
+        returning g.*
+    ),
+    changed as (
+        select 'removed' as change, d.role_id, d.server_pattern, d.tool_pattern, d.effect,
+            d.valid_until as former_until, null as valid_until
+        from removed d
+        union all
+        select case when f.grant_id is null then 'added' else 'changed' end, s.role_id,
+            s.server_pattern, s.tool_pattern, s.effect, f.valid_until, s.valid_until
+        from stored s
+        left join former f on f.grant_id = s.grant_id
+    )
+    select c.change, o.name, c.server_pattern, c.tool_pattern, c.effect,
+        nullif(c.former_until, 'infinity'), nullif(c.valid_until, 'infinity')
+    from changed c
+    join tool_rag.role o on o.role_id = c.role_id
+    order by o.name collate "C", c.server_pattern collate "C", c.tool_pattern collate "C", c.effect;
+end
+$$;
+comment on function tool_rag.store_rules(jsonb, text[]) is
+'Adds many rules, or changes their end where they stand already, all or none; of replaced_roles all '
+'other rules go. Returns what changed: added, changed or removed, with the end before and after.';
+
 create or replace function tool_rag.permitted_tools(
     roles text[] default null, allowed jsonb default null
 ) returns table (

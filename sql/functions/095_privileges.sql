@@ -15,7 +15,7 @@ declare
         add_dependency,add_example,add_synonym,explain_access,forget_conversations,
         grant_tools,list_dependencies,list_embedding_models,list_examples,list_roles,list_rules,
         list_synonyms,list_tool_access,list_tools,remove_dependency,remove_example,remove_synonym,
-        revoke_tools,suggest_dependencies
+        revoke_tools,store_rules,suggest_dependencies
     }'::text[];
     v_admin constant text[] := v_editor || '{
         add_api_key,add_embedding_model,add_role,approve_tools,bind_login,distrust_login,

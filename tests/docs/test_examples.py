@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+
+from tool_rag_pg.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -40,6 +43,35 @@ def test_the_sql_on_review_runs(database: str) -> None:
             connection.execute(block)
         policies = connection.execute("select * from tool_rag.list_review_policies()").fetchall()
         assert [row[:2] for row in policies] == [(None, "withhold"), ("github", "review")]
+
+
+def test_the_files_and_the_sql_on_policies_work(
+    database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = ("--database-url", database)
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("select tool_rag.add_role('support'), tool_rag.add_role('reports')")
+        for language, ending, rules in (
+            ("csv", "csv", 3),
+            ("yaml", "yaml", 1),
+            ("json", "json", 1),
+        ):
+            (text,) = blocks("docs/policies.md", language)
+            file = tmp_path / f"rules.{ending}"
+            file.write_text(text, encoding="utf-8")
+            with pytest.raises(SystemExit) as exit_:
+                main([*url, "grants", "import", str(file), "--dry-run", "--json"])
+            assert not exit_.value.code
+            document = json.loads(capsys.readouterr().out)
+            assert (document["added"], len(document["rules"])) == (rules, rules)
+            # The page names every key of the document, and every one of its rules.
+            page = (ROOT / "docs/policies.md").read_text(encoding="utf-8")
+            assert [key for key in document if f"`{key}`" not in page] == []
+            assert f"`{', '.join(document['rules'][0])}`" in page
+        assert document["not_mapped"] == ["reports.orders.limits", "reports.orders.rate"]
+        (sql,) = blocks("docs/policies.md", "sql")
+        (row,) = connection.execute(sql.encode()).fetchall()
+        assert row[:2] == ("added", "support")
 
 
 def test_the_page_on_review_has_every_rule(connection: psycopg.Connection[Any]) -> None:
@@ -107,6 +139,7 @@ def test_python_blocks_run_in_order(name: str, database: str, tmp_path: Path) ->
         "docs/permissions.md",
         "docs/security.md",
         "docs/review.md",
+        "docs/policies.md",
     ],
 )
 def test_links_lead_somewhere(name: str) -> None:

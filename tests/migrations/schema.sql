@@ -262,6 +262,13 @@ CREATE FUNCTION tool_rag._check_embedding(p_embedding public.vector, p_model tex
 
 COMMENT ON FUNCTION tool_rag._check_embedding(p_embedding public.vector, p_model text, OUT model tool_rag.embedding_model, OUT vector public.halfvec) IS 'A caller''s vector at length 1 and the model it is of: the one named, else the one in use; or an error where it can''t be one of that model.';
 
+CREATE FUNCTION tool_rag._check_rules(p_rules jsonb) RETURNS void
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._check_rules(p_rules jsonb) IS 'Refuses rules that store_rules can''t store, and names the first.';
+
 CREATE FUNCTION tool_rag._check_search(p_query text, p_k integer, p_context text[], p_token_budget integer, p_min_relevance double precision, p_options jsonb) RETURNS void
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1663,6 +1670,14 @@ CREATE FUNCTION tool_rag.set_roles_claim(path text[]) RETURNS void
 
 COMMENT ON FUNCTION tool_rag.set_roles_claim(path text[]) IS 'Where the claims of a token (the setting request.jwt.claims) have the roles: a path of keys, at first {roles}; null: nowhere.';
 
+CREATE FUNCTION tool_rag.store_rules(rules jsonb, replaced_roles text[] DEFAULT '{}'::text[]) RETURNS TABLE(change text, role text, server_pattern text, tool_pattern text, effect text, former_until timestamp with time zone, valid_until timestamp with time zone)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.store_rules(rules jsonb, replaced_roles text[]) IS 'Adds many rules, or changes their end where they stand already, all or none; of replaced_roles all other rules go. Returns what changed: added, changed or removed, with the end before and after.';
+
 CREATE FUNCTION tool_rag.store_vectors(model text, tool_ids integer[], kinds text[], source_ids integer[], source_hashes bytea[], vectors text[]) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2950,6 +2965,8 @@ GRANT SELECT ON TABLE tool_rag.embedding_model TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag._check_embedding(p_embedding public.vector, p_model text, OUT model tool_rag.embedding_model, OUT vector public.halfvec) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._check_rules(p_rules jsonb) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._check_search(p_query text, p_k integer, p_context text[], p_token_budget integer, p_min_relevance double precision, p_options jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._check_unbound() FROM PUBLIC;
@@ -3410,6 +3427,10 @@ GRANT ALL ON FUNCTION tool_rag.set_review_policy(server text, policy text, lint 
 
 REVOKE ALL ON FUNCTION tool_rag.set_roles_claim(path text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION tool_rag.set_roles_claim(path text[]) TO tool_rag_admin;
+
+REVOKE ALL ON FUNCTION tool_rag.store_rules(rules jsonb, replaced_roles text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.store_rules(rules jsonb, replaced_roles text[]) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.store_rules(rules jsonb, replaced_roles text[]) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.store_vectors(model text, tool_ids integer[], kinds text[], source_ids integer[], source_hashes bytea[], vectors text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION tool_rag.store_vectors(model text, tool_ids integer[], kinds text[], source_ids integer[], source_hashes bytea[], vectors text[]) TO tool_rag_admin;

@@ -386,6 +386,8 @@ def test_bound_logins_neither_see_nor_edit_the_catalogue(company: Company) -> No
         "grant_tools('support', '*')",
         "grant_tools('nobody', '*')",
         "revoke_tools('support', 'shop')",
+        "store_rules('[]')",
+        "store_rules('[]', '{nobody}')",
         "add_role('new')",
         "remove_role('nobody')",
         "add_synonym('x', 'desk', 'nothing')",

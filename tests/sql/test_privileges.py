@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -60,6 +61,7 @@ EDITOR = READER | {
     "remove_example",
     "remove_synonym",
     "revoke_tools",
+    "store_rules",
     "suggest_dependencies",
 }
 
@@ -263,6 +265,10 @@ def test_an_editor_edits_through_functions(company: Company) -> None:
     editor = company.connect("other")
     assert fetch(editor, "select count(*) from tool_rag.list_tools()") == len(ALL)
     editor.execute("select tool_rag.grant_tools('support', 'weather', '*')")
+    same = [
+        {"role": "support", "server_pattern": "weather", "tool_pattern": "*", "effect": "allow"}
+    ]
+    assert not editor.execute("select from tool_rag.store_rules(%s)", [json.dumps(same)]).fetchall()
     editor.execute("select tool_rag.add_synonym('brolly', 'weather', 'getForecast')")
     editor.execute("select tool_rag.add_example('weather', 'getForecast', 'is it wet outside')")
     editor.execute(

@@ -18,6 +18,7 @@ from .access import (
     remove_role,
     resolve_tool,
     revoke_tools,
+    store_rules,
     unknown_roles,
 )
 from .audit import (
@@ -152,6 +153,7 @@ __all__ = [
     "set_description",
     "set_review_policy",
     "set_roles_claim",
+    "store_rules",
     "store_vectors",
     "suggest_dependencies",
     "texts_to_embed",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from tool_rag_pg.models import (
     AccessExplanation,
@@ -13,9 +13,10 @@ from tool_rag_pg.models import (
     PermittedTool,
     ResolvedTool,
     RoleAccess,
+    RuleChange,
 )
 
-from ._call import Allowed, Call, Row, as_allowed, as_list, clean, scalar, zoned
+from ._call import Allowed, Call, Row, as_allowed, as_json, as_list, clean, scalar, zoned
 
 __all__ = [
     "add_role",
@@ -28,6 +29,7 @@ __all__ = [
     "remove_role",
     "resolve_tool",
     "revoke_tools",
+    "store_rules",
     "unknown_roles",
 ]
 
@@ -179,6 +181,40 @@ def revoke_tools(
             "effect": effect,
         },
         scalar,
+    )
+
+
+def store_rules(
+    rules: Sequence[Mapping[str, Any]], *, replaced_roles: Sequence[str] = ()
+) -> Call[list[RuleChange]]:
+    """Add many rules, or change their ends where they stand already; all or none.
+
+    Args:
+        rules: each `{"role", "server_pattern", "tool_pattern", "effect"}` and, where it ends,
+            `"valid_until"`: a datetime with a time zone, or a text.
+        replaced_roles: roles all of whose other rules go.
+
+    Returns:
+        What was added, changed or removed, ordered by role and patterns; not what stays as it is.
+
+    Raises:
+        InvalidArgument: a rule that can't be, named by its place; a role that does not exist.
+    """
+    made = []
+    for place, rule in enumerate(rules):
+        made.append(dict(rule))
+        until = rule.get("valid_until")
+        if isinstance(until, datetime):
+            zoned(until, f"rules[{place}].valid_until")
+            made[-1]["valid_until"] = until.isoformat()
+    return Call(
+        "select change, role, server_pattern, tool_pattern, effect, former_until, valid_until"
+        " from tool_rag.store_rules(rules => %(rules)s, replaced_roles => %(replaced_roles)s)",
+        {
+            "rules": as_json(made, "rules"),
+            "replaced_roles": as_list(replaced_roles, "replaced_roles"),
+        },
+        lambda rows: [RuleChange(**row) for row in rows],
     )
 
 
