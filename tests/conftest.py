@@ -84,6 +84,14 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     ]
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how much tests tried that draw random cases by themselves."""
+    for report in terminalreporter.getreports("passed"):
+        for name, value in report.user_properties:
+            if name == "tried" and report.when == "call":
+                terminalreporter.write_line(f"tried: {report.nodeid.split('::')[-1]}: {value}")
+
+
 @pytest.fixture
 def seed(request: pytest.FixtureRequest) -> int:
     """The seed of this run, for tests that draw random data by themselves."""

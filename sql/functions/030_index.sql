@@ -275,10 +275,13 @@ begin
             ('name', r.name_vector_weight)
         ) w (text, weight)
     )
+    -- In order: sums of single precision differ with it, and a tool's vector is not to depend on
+    -- what else is indexed.
     select
         u.tool_id, 1, 'definition',
-        @extschema:vector@.sum(u.embedding operator(@extschema:vector@.*) w.weight)
-            ::@extschema:vector@.halfvec
+        @extschema:vector@.sum(
+            u.embedding operator(@extschema:vector@.*) w.weight order by u.text collate "C"
+        )::@extschema:vector@.halfvec
     from unit u
     join weight w on w.text = u.text
     group by u.tool_id;

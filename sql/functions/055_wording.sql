@@ -45,7 +45,8 @@ as $$
             order by n.similarity + case when s.name = p_server then 0.1 else 0 end desc,
                 s.name collate "C", t.name collate "C"
         )
-    from tool_rag._near_names(tool_rag._fold_name(p_tool), null, null, null) n
+    -- What is longer than any name is like none; comparing it would take minutes.
+    from tool_rag._near_names(tool_rag._fold_name(left(p_tool, 512)), null, null, null) n
     join tool_rag.tool t on t.tool_id = n.tool_id
     join tool_rag.server s on s.server_id = t.server_id
     where n.similarity >= 0.5

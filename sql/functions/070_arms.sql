@@ -4,10 +4,11 @@
 -- written in plpgsql because it keeps its plans, which SQL functions do only from Postgres 18 on.
 
 create or replace function tool_rag._read_query(
-    p_query text,
+    p_query text, p_tool_ids int[] default null,
     out lexeme_ids int[], out weights float8[], out frequencies int[], out words text[],
     out terms text[], out term_weights float8[], out expansion text,
-    out base float8, out slope float8, out word_count int, out lexeme_count int
+    out base float8, out slope float8, out word_count int, out lexeme_count int,
+    out document_count int
 )
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -24,6 +25,10 @@ declare
     v_words text[] := regexp_split_to_array(v_text, ' +');
     v_config regconfig;
     v_lexemes tsvector;
+    v_total_length bigint;
+    -- Of the lexemes that stand in the given tools: ids, in order, and in how many of these.
+    v_found_ids int[];
+    v_found_counts int[];
 begin
     select r.text_search_config into v_config from tool_rag.ranking_setting r;
     v_lexemes := to_tsvector(v_config, v_text);
@@ -34,6 +39,47 @@ begin
     where s.term is not null
         and s.term_lexemes && tsvector_to_array(v_lexemes)
         and s.term_lexemes <@ tsvector_to_array(v_lexemes);
+
+    if p_tool_ids is null then
+        select s.document_count, s.total_length into document_count, v_total_length
+        from tool_rag.catalogue_state s;
+    else
+        select count(*), coalesce(sum(d.length), 0) into document_count, v_total_length
+        from unnest(p_tool_ids) t (tool_id)
+        join tool_rag.document d on d.tool_id = t.tool_id;
+        -- Their documents are read and no posting, so that the time it takes tells nothing of other
+        -- tools.
+        select array_agg(f.lexeme_id order by f.lexeme_id), array_agg(f.tools order by f.lexeme_id)
+        into v_found_ids, v_found_counts
+        from (
+            select l.lexeme_id, count(*)::int as tools
+            from unnest(p_tool_ids) t (tool_id)
+            join tool_rag.document d on d.tool_id = t.tool_id
+            cross join unnest(array(
+                select l.lexeme_id
+                from (
+                    (
+                        select o.lexeme
+                        from unnest(v_lexemes) o
+                        order by o.positions[1], o.lexeme
+                        limit v_most
+                    )
+                    union all
+                    (
+                        select e.lexeme
+                        from unnest(to_tsvector(v_config, tool_rag._lexical_text(expansion))) e
+                        where e.lexeme <> all(tsvector_to_array(v_lexemes))
+                        order by e.positions[1], e.lexeme
+                        limit v_most
+                    )
+                ) q
+                join tool_rag.lexeme l on l.lexeme = q.lexeme
+            )) l (lexeme_id)
+            -- Binary search: a document's lexemes are in order.
+            where d.lexeme_ids[width_bucket(l.lexeme_id, d.lexeme_ids)] = l.lexeme_id
+            group by l.lexeme_id
+        ) f;
+    end if;
 
     select
         array_agg(q.lexeme_id order by q.place) filter (where q.lexeme_id is not null),
@@ -46,15 +92,14 @@ begin
         min(q.base), min(q.slope)
     into lexeme_ids, weights, frequencies, words, terms, term_weights, base, slope
     from (
-        select l.lexeme_id, q.lexeme, q.word, f.frequency,
+        select f.lexeme_id, q.lexeme, q.word, f.frequency,
             -- idf as in Lucene, never negative.
-            q.share * ln(1 + (s.document_count - f.frequency + 0.5) / (f.frequency + 0.5))
+            q.share * ln(1 + (document_count - f.frequency + 0.5) / (f.frequency + 0.5))
                 as weight,
             row_number() over (order by f.frequency, q.lexeme collate "C") as place,
             r.bm25_k1 * (1 - r.bm25_b) as base,
-            r.bm25_k1 * r.bm25_b * s.document_count / greatest(s.total_length, 1) as slope
+            r.bm25_k1 * r.bm25_b * document_count / greatest(v_total_length, 1) as slope
         from tool_rag.ranking_setting r
-        cross join tool_rag.catalogue_state s
         cross join lateral (
             select o.lexeme, 1 as share,
                 -- A lexeme's position is that of its word, unless the parser cut the text
@@ -78,15 +123,27 @@ begin
             ) e
         ) q
         left join tool_rag.lexeme l on l.lexeme = q.lexeme
-        cross join lateral (select coalesce(l.document_frequency, 0) as frequency) f
+        cross join lateral (
+            -- What stands in none of the given tools stands nowhere.
+            select k.frequency, case when k.frequency > 0 then l.lexeme_id end as lexeme_id
+            from (
+                select case
+                    when p_tool_ids is null then coalesce(l.document_frequency, 0)
+                    when v_found_ids[width_bucket(l.lexeme_id, v_found_ids)] = l.lexeme_id
+                        then v_found_counts[width_bucket(l.lexeme_id, v_found_ids)]
+                    else 0
+                end as frequency
+            ) k
+        ) f
     ) q;
 end
 $$;
-comment on function tool_rag._read_query(text) is
+comment on function tool_rag._read_query(text, int[]) is
 'The request''s lexemes that stand in any tool, rarest first: their ids, BM25 idf, numbers of tools '
 'and words; all its lexemes with their idf; what synonyms of its terms add, whose lexemes count '
-'half; the two constants of BM25''s length normalisation; and how many words and different lexemes '
-'the request has. Of a long request the first hundred lexemes count.';
+'half; the two constants of BM25''s length normalisation; how many words and different lexemes the '
+'request has; and the number of all tools. "Any" and "all" are the whole catalogue, or only the given '
+'tools, as if there were no others. Of a long request the first hundred lexemes count.';
 
 create or replace function tool_rag._rank_words(
     p_lexeme_ids int[], p_weights float8[], p_frequencies int[], p_terms text[],
@@ -106,7 +163,7 @@ declare
     v_scores float8[];
 begin
     -- BM25 (Robertson and Zaragoza 2009), exact, over whichever is shorter: the lexemes' postings,
-    -- or the tools' documents (of some 30 lexemes each).
+    -- or the tools' documents (of some 30 lexemes each). Without frequencies no posting is read.
     if (select sum(f) from unnest(p_frequencies) f) < 30 * cardinality(p_tool_ids) then
         with hit as materialized (
             select p.tool_id,

@@ -24,6 +24,9 @@ declare
     v_words_weight constant float8 := coalesce((p_options ->> 'words_weight')::float8, 1);
     v_meaning_weight constant float8 := coalesce((p_options ->> 'meaning_weight')::float8, 1);
     v_score_weight constant float8 := coalesce((p_options ->> 'score_weight')::float8, 0.3);
+    -- Statistics of the permitted tools alone. Every one of them is scored: what the two indexes
+    -- propose depends on others.
+    v_is_strict constant boolean := coalesce(p_options ->> 'statistics' = 'permitted', false);
     v_query record;
     v_ids int[];
     v_sameness float8;
@@ -31,7 +34,19 @@ declare
     v_model_vector constant @extschema:vector@.halfvec :=
         case when p_model_id <> 1 and v_model_weight > 0 then p_embedding end;
 begin
-    v_query := tool_rag._read_query(p_text);
+    if v_is_strict then
+        -- In order, whatever else the catalogue has.
+        v_ids := array(
+            select t.tool_id
+            from unnest(
+                coalesce(p_gate, array(
+                    select p.tool_id from tool_rag._permitted(p_role_ids, p_server_ids) p
+                ))
+            ) t (tool_id)
+            order by t.tool_id
+        );
+    end if;
+    v_query := tool_rag._read_query(p_text, v_ids);
     lexeme_ids := v_query.lexeme_ids;
     words := v_query.words;
     terms := v_query.terms;
@@ -42,11 +57,13 @@ begin
         tool_rag.embed(concat_ws(' ', p_text, expansion))
     );
     v_sameness := -(vector operator(@extschema:vector@.<#>) tool_rag._tool_in_general());
-    v_ids := tool_rag._candidates(
-        lexeme_ids, v_query.weights, v_query.frequencies, v_query.base, v_query.slope, vector,
-        p_model_id, v_model_vector, p_role_ids, p_server_ids, p_gate, p_depth,
-        coalesce((p_options -> 'exact')::boolean, false)
-    );
+    if not v_is_strict then
+        v_ids := tool_rag._candidates(
+            lexeme_ids, v_query.weights, v_query.frequencies, v_query.base, v_query.slope, vector,
+            p_model_id, v_model_vector, p_role_ids, p_server_ids, p_gate, p_depth,
+            coalesce((p_options -> 'exact')::boolean, false)
+        );
+    end if;
     if v_ids = '{}' then
         return;
     end if;
@@ -58,17 +75,16 @@ begin
         array_agg(f.tool_id), array_agg(f.score),
         array_agg(tool_rag._relevance(
             f.meaning_score / r.scale, f.word_score, v_query.lexeme_count, v_sameness,
-            r.document_count
+            v_query.document_count
         )),
         array_agg(f.word_place), array_agg(f.word_score), array_agg(f.meaning_place),
         array_agg(f.model_place), array_agg(f.model_score), max(f.meaning_score / r.scale)
     into tool_ids, scores, relevances, word_places, word_scores, meaning_places, model_places,
         model_scores, similarity
     from (
-        select s.document_count,
+        select
             nullif(r.full_vector_weight + r.short_vector_weight + r.name_vector_weight, 0) as scale
         from tool_rag.ranking_setting r
-        cross join tool_rag.catalogue_state s
     ) r
     cross join lateral (
         select a.tool_id,
@@ -86,7 +102,8 @@ begin
             select w.tool_id, w.score, w.place, max(w.score) over () as best,
                 v_words_weight as weight, 'words' as arm
             from tool_rag._rank_words(
-                lexeme_ids, v_query.weights, v_query.frequencies, terms, v_query.term_weights,
+                lexeme_ids, v_query.weights,
+                case when not v_is_strict then v_query.frequencies end, terms, v_query.term_weights,
                 v_query.base, v_query.slope, v_ids, p_depth
             ) with ordinality w (tool_id, score, place)
             union all

@@ -32,13 +32,13 @@ begin
     end if;
     select key into v_unknown
     from jsonb_object_keys(p_options) key
-    where key <> all(v_switches || v_numbers || '{anchor,model}'::text[])
+    where key <> all(v_switches || v_numbers || '{anchor,model,statistics}'::text[])
     order by key
     limit 1;
     if v_unknown is not null then
         raise exception 'options has no "%"', v_unknown using
             errcode = 'invalid_parameter_value',
-            hint = 'It takes anchor, model, '
+            hint = 'It takes anchor, model, statistics, '
                 || array_to_string(v_switches || v_numbers[: cardinality(v_numbers) - 1], ', ')
                 || ' and ' || v_numbers[cardinality(v_numbers)] || '.';
     end if;
@@ -57,6 +57,13 @@ begin
         raise exception 'options.anchor is not "exact", "words" or "none"' using
             errcode = 'invalid_parameter_value',
             hint = 'It says which tools that a request names go first.';
+    elsif p_options ? 'statistics'
+        and p_options -> 'statistics' not in ('"catalogue"'::jsonb, '"permitted"'::jsonb)
+    then
+        raise exception 'options.statistics is not "catalogue" or "permitted"' using
+            errcode = 'invalid_parameter_value',
+            hint = 'It says of which tools words are counted: of all, or of those that the caller '
+                'may see.';
     elsif p_options ? 'model' and jsonb_typeof(p_options -> 'model') <> 'string' then
         raise exception 'options.model is not the name of a model' using
             errcode = 'invalid_parameter_value',
@@ -297,27 +304,31 @@ declare
     v_more record;
     v_kept int[];
     v_started constant timestamptz := clock_timestamp();
+    v_options jsonb := search_tools.options;
 begin
     perform tool_rag._check_search(
         search_tools.query, search_tools.k, search_tools.context, search_tools.token_budget,
         search_tools.min_relevance, search_tools.options
     );
+    if (select s.strict_statistics from tool_rag.access_setting s) is distinct from false then
+        v_options := v_options || '{"statistics": "permitted"}';
+    end if;
     v_server_ids := tool_rag._server_ids(search_tools.servers);
     v_caller := tool_rag._caller(search_tools.roles, search_tools.allowed, v_server_ids);
     v_plan := tool_rag._plan_request(
-        search_tools.query, search_tools.context, search_tools.options
+        search_tools.query, search_tools.context, v_options
     );
     v_given := tool_rag._check_embedding(
-        search_tools.embedding, search_tools.options ->> 'model'
+        search_tools.embedding, v_options ->> 'model'
     );
     v_best := tool_rag._rank_plan(
         v_plan.texts, v_plan.kinds, (v_given.model).model_id, v_given.vector,
         v_caller.role_ids, v_server_ids, v_caller.gate, search_tools.k,
-        search_tools.min_relevance, search_tools.options
+        search_tools.min_relevance, v_options
     );
     v_more := tool_rag._find_companions(
         v_best.tool_ids, search_tools.conversation, v_caller.role_ids, v_server_ids,
-        v_caller.gate, search_tools.options
+        v_caller.gate, v_options
     );
     v_tool_ids := v_best.tool_ids || v_more.tool_ids;
     v_kept := coalesce(v_tool_ids, '{}');
@@ -360,7 +371,8 @@ comment on function tool_rag.search_tools(
 '"meaning_weight", "model_weight" and "score_weight" change the fusion, "needs_depth" how far dependencies are '
 'followed (0: not at all); "split" whether several requests in one are told apart, "anchor" which '
 'tools that it names go first, "context_weight" what earlier messages count; "keep_order" keeps '
-'tools that record_sent noted for the conversation in place. context: earlier messages of the user, '
+'tools that record_sent noted for the conversation in place; "statistics": "permitted" counts words '
+'in the tools that the caller may see and in no other. context: earlier messages of the user, '
 'oldest first, which count where the request says little; conversation: its tools of the last three '
 'turns stay; token_budget: only what fits; min_relevance: only tools that serve with that '
 'probability. Dependencies, tools in use and tools sent before come on top of k. reason and '

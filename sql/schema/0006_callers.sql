@@ -38,6 +38,7 @@ comment on table tool_rag.login_role is
 create table tool_rag.access_setting (
     singleton boolean not null default true,
     roles_claim text[] default '{roles}',
+    strict_statistics boolean not null default false,
     constraint access_setting_pkey primary key (singleton),
     constraint access_setting_singleton_check check (singleton),
     constraint access_setting_roles_claim_check check (
@@ -49,6 +50,9 @@ comment on table tool_rag.access_setting is 'One row of settings about who asks.
 comment on column tool_rag.access_setting.roles_claim is
 'Where request.jwt.claims has the roles, as a path of keys; null: nowhere. Never in what users may '
 'edit themselves, as Supabase''s user_metadata.';
+comment on column tool_rag.access_setting.strict_statistics is
+'Whether every search counts words in the tools that its caller may see and in no other, whatever '
+'its option "statistics" says.';
 insert into tool_rag.access_setting (singleton) values (true);
 
 -- Nobody but the owner and, by a policy that sql/functions/095_privileges.sql makes, admins reads a

@@ -899,7 +899,7 @@ CREATE FUNCTION tool_rag._read_login(OUT bound text[], OUT is_trusted boolean) R
 
 COMMENT ON FUNCTION tool_rag._read_login(OUT bound text[], OUT is_trusted boolean) IS 'What holds for the login of this session and the role that it has set (SET ROLE): the bindings of both and of all roles whose privileges they inherit, each as the text of an array of roles; and whether it, or the role where one is set, is trusted.';
 
-CREATE FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT weights double precision[], OUT frequencies integer[], OUT words text[], OUT terms text[], OUT term_weights double precision[], OUT expansion text, OUT base double precision, OUT slope double precision, OUT word_count integer, OUT lexeme_count integer) RETURNS record
+CREATE FUNCTION tool_rag._read_query(p_query text, p_tool_ids integer[] DEFAULT NULL::integer[], OUT lexeme_ids integer[], OUT weights double precision[], OUT frequencies integer[], OUT words text[], OUT terms text[], OUT term_weights double precision[], OUT expansion text, OUT base double precision, OUT slope double precision, OUT word_count integer, OUT lexeme_count integer, OUT document_count integer) RETURNS record
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_hashjoin TO 'off'
@@ -908,7 +908,7 @@ CREATE FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT
     SET enable_bitmapscan TO 'on'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT weights double precision[], OUT frequencies integer[], OUT words text[], OUT terms text[], OUT term_weights double precision[], OUT expansion text, OUT base double precision, OUT slope double precision, OUT word_count integer, OUT lexeme_count integer) IS 'The request''s lexemes that stand in any tool, rarest first: their ids, BM25 idf, numbers of tools and words; all its lexemes with their idf; what synonyms of its terms add, whose lexemes count half; the two constants of BM25''s length normalisation; and how many words and different lexemes the request has. Of a long request the first hundred lexemes count.';
+COMMENT ON FUNCTION tool_rag._read_query(p_query text, p_tool_ids integer[], OUT lexeme_ids integer[], OUT weights double precision[], OUT frequencies integer[], OUT words text[], OUT terms text[], OUT term_weights double precision[], OUT expansion text, OUT base double precision, OUT slope double precision, OUT word_count integer, OUT lexeme_count integer, OUT document_count integer) IS 'The request''s lexemes that stand in any tool, rarest first: their ids, BM25 idf, numbers of tools and words; all its lexemes with their idf; what synonyms of its terms add, whose lexemes count half; the two constants of BM25''s length normalisation; how many words and different lexemes the request has; and the number of all tools. "Any" and "all" are the whole catalogue, or only the given tools, as if there were no others. Of a long request the first hundred lexemes count.';
 
 CREATE FUNCTION tool_rag._read_tools(p_tools jsonb) RETURNS TABLE("position" bigint, name text, title text, description text, input_schema jsonb, output_schema jsonb, annotations jsonb, is_action boolean, identity_parameters text[], content_hash bytea)
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -1612,7 +1612,7 @@ CREATE FUNCTION tool_rag.search_tools(query text, roles text[] DEFAULT NULL::tex
     SET enable_bitmapscan TO 'off'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer, embedding public.vector, context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb, allowed jsonb) IS 'The tools that serve a request, best first, among those that the caller''s roles may see (null: the roles of the session''s setting, token or login). allowed, as {"server": {"tools": ["name", ...]}}, takes away all others before anything is ranked. k: how many; servers: only of servers that fit these patterns; embedding: the query''s vector by a model that was added, the one in use or that of the option "model", which ranks beside the rest; options: {"exact": true} scores every permitted tool; "rrf_k", "words_weight", "meaning_weight", "model_weight" and "score_weight" change the fusion, "needs_depth" how far dependencies are followed (0: not at all); "split" whether several requests in one are told apart, "anchor" which tools that it names go first, "context_weight" what earlier messages count; "keep_order" keeps tools that record_sent noted for the conversation in place. context: earlier messages of the user, oldest first, which count where the request says little; conversation: its tools of the last three turns stay; token_budget: only what fits; min_relevance: only tools that serve with that probability. Dependencies, tools in use and tools sent before come on top of k. reason and explain say why a tool is there.';
+COMMENT ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer, embedding public.vector, context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb, allowed jsonb) IS 'The tools that serve a request, best first, among those that the caller''s roles may see (null: the roles of the session''s setting, token or login). allowed, as {"server": {"tools": ["name", ...]}}, takes away all others before anything is ranked. k: how many; servers: only of servers that fit these patterns; embedding: the query''s vector by a model that was added, the one in use or that of the option "model", which ranks beside the rest; options: {"exact": true} scores every permitted tool; "rrf_k", "words_weight", "meaning_weight", "model_weight" and "score_weight" change the fusion, "needs_depth" how far dependencies are followed (0: not at all); "split" whether several requests in one are told apart, "anchor" which tools that it names go first, "context_weight" what earlier messages count; "keep_order" keeps tools that record_sent noted for the conversation in place; "statistics": "permitted" counts words in the tools that the caller may see and in no other. context: earlier messages of the user, oldest first, which count where the request says little; conversation: its tools of the last three turns stay; token_budget: only what fits; min_relevance: only tools that serve with that probability. Dependencies, tools in use and tools sent before come on top of k. reason and explain say why a tool is there.';
 
 CREATE FUNCTION tool_rag.search_tools_batch(queries text[], roles text[] DEFAULT NULL::text[], limits integer[] DEFAULT NULL::integer[], context text[] DEFAULT '{}'::text[], conversation text DEFAULT NULL::text, servers text[] DEFAULT NULL::text[], token_budget integer DEFAULT NULL::integer, min_relevance double precision DEFAULT NULL::double precision, options jsonb DEFAULT '{}'::jsonb, allowed jsonb DEFAULT NULL::jsonb) RETURNS TABLE(query_number integer, rank integer, server text, name text, title text, description text, input_schema jsonb, is_action boolean, relevance real, score real, tokens integer, reason text, explain jsonb)
     LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 20
@@ -1754,6 +1754,7 @@ COMMENT ON FUNCTION tool_rag.use_embedding_model(name text) IS 'From its commit 
 CREATE TABLE tool_rag.access_setting (
     singleton boolean DEFAULT true NOT NULL,
     roles_claim text[] DEFAULT '{roles}'::text[],
+    strict_statistics boolean DEFAULT false NOT NULL,
     CONSTRAINT access_setting_roles_claim_check CHECK (((cardinality(roles_claim) > 0) AND (array_position(roles_claim, NULL::text) IS NULL) AND (roles_claim[1] <> ALL (ARRAY['user_metadata'::text, 'raw_user_meta_data'::text])))),
     CONSTRAINT access_setting_singleton_check CHECK (singleton)
 );
@@ -1761,6 +1762,8 @@ CREATE TABLE tool_rag.access_setting (
 COMMENT ON TABLE tool_rag.access_setting IS 'One row of settings about who asks.';
 
 COMMENT ON COLUMN tool_rag.access_setting.roles_claim IS 'Where request.jwt.claims has the roles, as a path of keys; null: nowhere. Never in what users may edit themselves, as Supabase''s user_metadata.';
+
+COMMENT ON COLUMN tool_rag.access_setting.strict_statistics IS 'Whether every search counts words in the tools that its caller may see and in no other, whatever its option "statistics" says.';
 
 CREATE TABLE tool_rag.alembic_version (
     version_num character varying(32) NOT NULL
@@ -3121,7 +3124,7 @@ REVOKE ALL ON FUNCTION tool_rag._rank_words(p_lexeme_ids integer[], p_weights do
 
 REVOKE ALL ON FUNCTION tool_rag._read_login(OUT bound text[], OUT is_trusted boolean) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION tool_rag._read_query(p_query text, OUT lexeme_ids integer[], OUT weights double precision[], OUT frequencies integer[], OUT words text[], OUT terms text[], OUT term_weights double precision[], OUT expansion text, OUT base double precision, OUT slope double precision, OUT word_count integer, OUT lexeme_count integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tool_rag._read_query(p_query text, p_tool_ids integer[], OUT lexeme_ids integer[], OUT weights double precision[], OUT frequencies integer[], OUT words text[], OUT terms text[], OUT term_weights double precision[], OUT expansion text, OUT base double precision, OUT slope double precision, OUT word_count integer, OUT lexeme_count integer, OUT document_count integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._read_tools(p_tools jsonb) FROM PUBLIC;
 

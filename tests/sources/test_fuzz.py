@@ -5,12 +5,16 @@ from __future__ import annotations
 import copy
 import io
 import json
+import random
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.fuzz_sources import check as check_bytes
+from benchmarks.fuzz_sources import damage, seeds
 from tool_rag_pg.sources import FORMATS, read_exports
 from tool_rag_pg.sources.context import Origin
 from tool_rag_pg.sources.yaml_text import parse_yaml
@@ -121,3 +125,24 @@ def test_any_text(text):
 @settings(max_examples=150, deadline=None)
 def test_any_bytes(data):
     check(data, None)
+
+
+def test_damaged_bytes(seed):
+    rng = random.Random(seed)
+    good = seeds()
+    for _ in range(1000):
+        check_bytes(damage(rng.choice(good), rng))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"a": NaNx}', "NaN is no JSON value"),
+        ("[-Infinity1]", "-Infinity is no JSON value"),
+        ("[1e999x]", "the number is too large"),
+        ("[-" + "9" * 400 + "x]", "the number is too large"),
+    ],
+)
+def test_what_stands_right_behind_a_refused_value(text, said):
+    result = read_exports(["-"], server="s", format=None, stdin=io.StringIO(text))
+    assert [said in str(error) for error in result.errors] == [True]

@@ -100,7 +100,7 @@ ERRORS: list[tuple[dict[str, Any], str, str, str]] = [
     ({"k": 1001}, "22023", "k is 1001 instead of 1 to 1000", "number of tools"),
     ({"k": 2**31 - 1}, "22023", "k is 2147483647 instead", "number of tools"),
     ({"k": None}, "22023", "k is null instead of 1 to 1000", "number of tools"),
-    ({"options": {"depth": 5}}, "22023", 'options has no "depth"', "It takes anchor, model, exact"),
+    ({"options": {"depth": 5}}, "22023", 'options has no "depth"', "It takes anchor, model, "),
     ({"options": {"exact": True, "Exact": 1}}, "22023", 'options has no "Exact"', "It takes"),
     ({"options": {"exact": "true"}}, "22023", "options.exact is not true or false", ""),
     ({"options": {"exact": 1}}, "22023", "options.exact is not true or false", ""),

@@ -17,7 +17,12 @@ MAX_DEPTH = 200
 MAX_DIGITS = 309
 
 _SPACE = re.compile(r"[ \t\r\n]*")
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
+# Constants and numbers end where the decoder ends them, whatever follows.
+_TOKEN = re.compile(
+    r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|NaN|-?Infinity'
+    r'|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|[^\s{}\[\]:,"]+',
+    re.DOTALL,
+)
 _CORRECT = "correct it there, or export the tools again"
 
 
