@@ -80,7 +80,7 @@ def lint(
             count = sum(len(export["tools"]) for export in payload)
         else:
             found = retriever.lint_catalogue(server or "*")
-            count = len(retriever.list_tools())
+            count = retriever.count_tools(roles=[]).all_tools or 0
     shown = [finding for finding in found if _is_grave(finding, severity)]
     if as_json:
         print_json([asdict(finding) for finding in shown])

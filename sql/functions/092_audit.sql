@@ -160,6 +160,11 @@ begin
             errcode = 'invalid_parameter_value',
             hint = 'Say how long entries stay: interval ''90 days''.';
     end if;
+    if num_nonnulls(set_audit.level, set_audit.keep_events, set_audit.keep_changes) = 0 then
+        -- Only asked: nothing is written, so that a standby answers, too.
+        select a.* into v_setting from tool_rag.audit_setting a;
+        return v_setting;
+    end if;
     update tool_rag.audit_setting a
     set level = coalesce(set_audit.level, a.level),
         keep_events = coalesce(set_audit.keep_events, a.keep_events),
@@ -198,10 +203,10 @@ begin
     values (
         'call', record_call.roles, record_call.conversation, record_call.outcome,
         case when v_level = 'full' then
-            jsonb_build_object('server', record_call.server, 'tool', record_call.tool)
-                || coalesce(
-                    jsonb_build_object('detail', tool_rag._without_secrets(record_call.detail)), '{}'
-                )
+            jsonb_build_object(
+                'server', record_call.server, 'tool', record_call.tool,
+                'detail', tool_rag._without_secrets(record_call.detail)
+            )
         end
     );
     return true;
