@@ -54,6 +54,7 @@ COMMANDS = {
     "keys": "keys",
     "access": "audit",
     "audit": "audit",
+    "serve": "serve",
     "eval": "evaluate",
     "what-if": "what_if",
     "db": "db",

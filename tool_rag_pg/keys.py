@@ -23,9 +23,9 @@ from .errors import InvalidArgument
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .retriever import ToolRetriever
+    from .retriever import AsyncToolRetriever, ToolRetriever
 
-__all__ = ["Caller", "NewKey", "authenticate", "key_secrets", "new_key"]
+__all__ = ["Caller", "NewKey", "authenticate", "authenticate_async", "key_secrets", "new_key"]
 
 SECRET_VARIABLE = "TOOL_RAG_KEY_SECRET"
 _KEY = re.compile(r"trk_([a-z0-9]{12})_([A-Za-z0-9_-]{43})")
@@ -109,14 +109,25 @@ def authenticate(retriever: ToolRetriever, key: str, secrets: list[bytes]) -> Ca
         key: as the caller sent it.
         secrets: the deployment's, as `key_secrets` returns them.
     """
-    match = _KEY.fullmatch(key)
-    if match is None:
-        return None
-    for secret in secrets:
-        caller = retriever.authenticate_key(match[1], _digest(key, secret))
-        if caller is not None:
+    for public_id, digest in _credentials(key, secrets):
+        if (caller := retriever.authenticate_key(public_id, digest)) is not None:
             return caller
     return None
+
+
+async def authenticate_async(
+    retriever: AsyncToolRetriever, key: str, secrets: list[bytes]
+) -> Caller | None:
+    """Do as `authenticate` does, without blocking."""
+    for public_id, digest in _credentials(key, secrets):
+        if (caller := await retriever.authenticate_key(public_id, digest)) is not None:
+            return caller
+    return None
+
+
+def _credentials(key: str, secrets: list[bytes]) -> list[tuple[str, bytes]]:
+    match = _KEY.fullmatch(key)
+    return [] if match is None else [(match[1], _digest(key, secret)) for secret in secrets]
 
 
 def _digest(text: str, secret: bytes) -> bytes:

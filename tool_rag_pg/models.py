@@ -23,6 +23,7 @@ __all__ = [
     "ListedTool",
     "MissingTool",
     "PendingTool",
+    "PermittedServer",
     "PermittedTool",
     "RecordedChange",
     "ResolvedTool",
@@ -116,6 +117,25 @@ class PermittedTool:
     description: str
     is_action: bool
     tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PermittedServer:
+    """One row of `tool_rag.permitted_servers`.
+
+    Attributes:
+        server: its name.
+        title: a name for people, or None.
+        description: what it is for, or None.
+        tools: how many of its tools the roles may see.
+        actions: how many of these may change something.
+    """
+
+    server: str
+    title: str | None
+    description: str | None
+    tools: int
+    actions: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -480,6 +480,36 @@ comment on function tool_rag.permitted_tools(text[], jsonb) is
 'Every tool that roles may see now; with null the session''s own roles. allowed, as '
 '{"server": {"tools": ["name", ...]}}, takes away all others.';
 
+create or replace function tool_rag.permitted_servers(
+    roles text[] default null, allowed jsonb default null
+) returns table (server text, title text, description text, tools int, actions int)
+language sql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+    with caller as materialized (
+        select * from tool_rag._caller(permitted_servers.roles, permitted_servers.allowed, null)
+    ),
+    visible as (
+        select p.tool_id from caller c cross join lateral tool_rag._permitted(c.role_ids, null) p
+        union all
+        select unnest(c.gate) from caller c
+    ),
+    counted as (
+        select t.server_id, count(*)::int as tools,
+            (count(*) filter (where t.is_action))::int as actions
+        from visible v
+        join tool_rag.tool t on t.tool_id = v.tool_id
+        group by t.server_id
+    )
+    select s.name, s.title, s.description, c.tools, c.actions
+    from counted c
+    join tool_rag.server s on s.server_id = c.server_id
+    order by s.name collate "C"
+$$;
+comment on function tool_rag.permitted_servers(text[], jsonb) is
+'The servers of which roles may see a tool now, and of how many; actions are those that may change '
+'something. Arguments as in permitted_tools.';
+
 create or replace function tool_rag.explain_access(role text, server text, tool text)
 returns table (
     permitted boolean, reason text, rule_role text, server_pattern text, tool_pattern text,

@@ -178,24 +178,29 @@ language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-    if coalesce(length(record_use.conversation), 0) not between 1 and 256
-        or coalesce(record_use.turn, -1) < 0
+    if coalesce(length(record_use.conversation), 0) not between 1 and 256 or record_use.turn < 0
     then
         raise exception 'a use needs a conversation of 1 to 256 characters and a turn from 0 on'
             using errcode = 'invalid_parameter_value',
             hint = 'Count the assistant''s turns; any identifier of the conversation serves.';
     end if;
     insert into tool_rag.tool_use (conversation, turn, tool_id)
-    select record_use.conversation, record_use.turn, t.tool_id
-    from unnest(tool_rag._find_called(
+    select record_use.conversation, coalesce(record_use.turn, m.turn, 0), t.tool_id
+    from (
+        select max(l.turn) as turn
+        from tool_rag.message l
+        where l.conversation = record_use.conversation
+    ) m
+    cross join unnest(tool_rag._find_called(
         array[record_use.server], array[record_use.tool], record_use.roles, record_use.allowed
     )) t (tool_id)
     on conflict on constraint tool_use_pkey do update set used_at = excluded.used_at;
 end
 $$;
 comment on function tool_rag.record_use(text, int, text, text, text[], jsonb) is
-'Notes that a conversation used a tool in one of its assistant turns. roles and allowed say who '
-'asks, as in search_tools: only a tool that these may see is noted.';
+'Notes that a conversation used a tool in one of its assistant turns; turn null stands for that of '
+'its last recorded message. roles and allowed say who asks, as in search_tools: only a tool that '
+'these may see is noted.';
 
 create or replace function tool_rag.record_sent(
     conversation text, tools text[], roles text[] default null, allowed jsonb default null
@@ -268,6 +273,38 @@ comment on function tool_rag.record_sent(text, text[], text[], jsonb) is
 'come after the earlier ones. Returns how many are new. roles and allowed say who asks, as in '
 'search_tools.';
 
+create or replace function tool_rag.record_message(
+    conversation text, said text, out turn int, out context text[]
+)
+language plpgsql volatile parallel unsafe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    if coalesce(length(record_message.conversation), 0) not between 1 and 256
+        or record_message.said is null
+    then
+        raise exception 'a message needs a conversation of 1 to 256 characters and a text' using
+            errcode = 'invalid_parameter_value',
+            hint = 'Name conversations so that nobody can guess the name of another''s.';
+    end if;
+    -- One at a time, so that two callers get no turn twice.
+    perform pg_advisory_xact_lock(hashtextextended('message ' || record_message.conversation, 0));
+    select coalesce(max(m.turn) + 1, 0), coalesce(array_agg(m.said order by m.turn), '{}')
+    into record_message.turn, record_message.context
+    from tool_rag.message m
+    where m.conversation = record_message.conversation;
+    delete from tool_rag.message m
+    where m.conversation = record_message.conversation and m.turn <= record_message.turn - 4;
+    insert into tool_rag.message (conversation, turn, said)
+    values (record_message.conversation, record_message.turn, left(record_message.said, 10000));
+end
+$$;
+comment on function tool_rag.record_message(text, text) is
+'Notes a request of a conversation and returns the number of this turn, from 0, and the requests '
+'before it, at most four, the latest last: the context of a search. For backends that keep no '
+'conversations themselves. Whoever knows a conversation''s name gets its requests.';
+
 create or replace function tool_rag.forget_conversations(
     before timestamptz, conversation text default null
 ) returns int
@@ -287,6 +324,8 @@ begin
         select u.conversation, u.used_at as at from tool_rag.tool_use u
         union all
         select s.conversation, s.sent_at from tool_rag.tool_sent s
+        union all
+        select m.conversation, m.said_at from tool_rag.message m
     ),
     old as (
         select t.conversation
@@ -301,6 +340,9 @@ begin
     ),
     sendings as (
         delete from tool_rag.tool_sent s using old where s.conversation = old.conversation
+    ),
+    messages as (
+        delete from tool_rag.message m using old where m.conversation = old.conversation
     )
     select count(*) into v_count from old;
     return v_count;

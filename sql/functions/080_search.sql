@@ -168,11 +168,19 @@ begin
         select u.tool_id, max(u.turn) as turn
         from tool_rag.tool_use u
         where u.conversation = p_conversation
-            and u.turn > (
-                select max(l.turn) - 3
-                from tool_rag.tool_use l
-                where l.conversation = p_conversation
-            )
+            and u.turn > greatest(
+                (
+                    select max(l.turn)
+                    from tool_rag.tool_use l
+                    where l.conversation = p_conversation
+                ),
+                -- The search whose message this is stands in the turn after the last one.
+                (
+                    select max(m.turn) - 1
+                    from tool_rag.message m
+                    where m.conversation = p_conversation
+                )
+            ) - 3
             and (u.tool_id = any(p_tool_ids)) is not true
             and tool_rag._is_visible(u.tool_id, p_role_ids, p_server_ids, p_gate)
         group by u.tool_id

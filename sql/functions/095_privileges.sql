@@ -6,9 +6,9 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_reader constant text[] := '{
-        authenticate_key,count_tools,describe_tool,embed,explain_missing,permitted_tools,record_call,
-        record_sent,record_use,resolve_tool,search_tools,search_tools_batch,unknown_roles,
-        unmatched_words
+        authenticate_key,count_tools,describe_tool,embed,explain_missing,permitted_servers,
+        permitted_tools,record_call,record_message,record_sent,record_use,resolve_tool,
+        search_tools,search_tools_batch,unknown_roles,unmatched_words
     }';
     -- Each group has all that the one before it has.
     v_editor constant text[] := v_reader || '{
@@ -28,7 +28,7 @@ declare
     }'::text[];
     -- What an admin may edit as rows; triggers, which run as the owner, derive the rest.
     v_edited constant text[] := '{
-        access_setting,dependency,example,grant_rule,login,login_role,ranking_setting,
+        access_setting,dependency,example,grant_rule,login,login_role,message,ranking_setting,
         review_setting,role,role_parent,server,synonym,tool,tool_sent,tool_use
     }';
     v_group text;

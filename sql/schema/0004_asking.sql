@@ -115,6 +115,20 @@ comment on table tool_rag.tool_sent is
 'Which tools a conversation''s model was given, in order. With the option "keep_order" a search '
 'keeps them in place, so that a prompt cache holds.';
 
+create table tool_rag.message (
+    conversation text not null,
+    turn int not null,
+    said text not null,
+    said_at timestamptz not null default now(),
+    constraint message_pkey primary key (conversation, turn),
+    constraint message_conversation_check check (length(conversation) between 1 and 256),
+    constraint message_turn_check check (turn >= 0),
+    constraint message_said_check check (length(said) <= 10000)
+);
+comment on table tool_rag.message is
+'The last four requests of conversations whose backend keeps none itself (record_message), which '
+'the next search takes as its context.';
+
 create table tool_rag.tool_name (
     tool_id int not null,
     folded text collate "C" not null,

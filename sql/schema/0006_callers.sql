@@ -76,6 +76,7 @@ alter table tool_rag.example enable row level security;
 alter table tool_rag.dependency enable row level security;
 alter table tool_rag.tool_use enable row level security;
 alter table tool_rag.tool_sent enable row level security;
+alter table tool_rag.message enable row level security;
 alter table tool_rag.tool_name enable row level security;
 alter table tool_rag.login enable row level security;
 alter table tool_rag.login_role enable row level security;

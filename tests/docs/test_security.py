@@ -49,6 +49,7 @@ def test_every_function_of_a_group_is_guarded(connection: Connection) -> None:
         "authenticate_key",
         "embed",
         "record_call",
+        "record_message",
     ]
     assert [name for name, guard in rows if guard == "tells a bound login of its own roles"] == [
         "unknown_roles"
@@ -63,6 +64,7 @@ def test_every_function_of_a_group_is_guarded(connection: Connection) -> None:
         "authenticate_key",
         "embed",
         "record_call",
+        "record_message",
         "search_tools_batch",
         "unknown_roles",
     }

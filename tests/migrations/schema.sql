@@ -1482,6 +1482,13 @@ CREATE FUNCTION tool_rag.list_tools() RETURNS TABLE(server text, name text, titl
 
 COMMENT ON FUNCTION tool_rag.list_tools() IS 'Every tool of the catalogue, whoever may see it. For admins; callers have permitted_tools.';
 
+CREATE FUNCTION tool_rag.permitted_servers(roles text[] DEFAULT NULL::text[], allowed jsonb DEFAULT NULL::jsonb) RETURNS TABLE(server text, title text, description text, tools integer, actions integer)
+    LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.permitted_servers(roles text[], allowed jsonb) IS 'The servers of which roles may see a tool now, and of how many; actions are those that may change something. Arguments as in permitted_tools.';
+
 CREATE FUNCTION tool_rag.permitted_tools(roles text[] DEFAULT NULL::text[], allowed jsonb DEFAULT NULL::jsonb) RETURNS TABLE(server text, name text, title text, description text, is_action boolean, tokens integer)
     LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1503,6 +1510,13 @@ CREATE FUNCTION tool_rag.record_call(server text, tool text, outcome text, roles
 
 COMMENT ON FUNCTION tool_rag.record_call(server text, tool text, outcome text, roles text[], conversation text, detail jsonb) IS 'Records that a tool was called, or that a call was refused, as far as the level of the audit has it; true where it did. Values of detail whose keys look like secrets are not kept.';
 
+CREATE FUNCTION tool_rag.record_message(conversation text, said text, OUT turn integer, OUT context text[]) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.record_message(conversation text, said text, OUT turn integer, OUT context text[]) IS 'Notes a request of a conversation and returns the number of this turn, from 0, and the requests before it, at most four, the latest last: the context of a search. For backends that keep no conversations themselves. Whoever knows a conversation''s name gets its requests.';
+
 CREATE FUNCTION tool_rag.record_sent(conversation text, tools text[], roles text[] DEFAULT NULL::text[], allowed jsonb DEFAULT NULL::jsonb) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1515,7 +1529,7 @@ CREATE FUNCTION tool_rag.record_use(conversation text, turn integer, server text
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag.record_use(conversation text, turn integer, server text, tool text, roles text[], allowed jsonb) IS 'Notes that a conversation used a tool in one of its assistant turns. roles and allowed say who asks, as in search_tools: only a tool that these may see is noted.';
+COMMENT ON FUNCTION tool_rag.record_use(conversation text, turn integer, server text, tool text, roles text[], allowed jsonb) IS 'Notes that a conversation used a tool in one of its assistant turns; turn null stands for that of its last recorded message. roles and allowed say who asks, as in search_tools: only a tool that these may see is noted.';
 
 CREATE FUNCTION tool_rag.reindex_tools() RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2052,6 +2066,18 @@ CREATE TABLE tool_rag.login_role (
 
 COMMENT ON TABLE tool_rag.login_role IS 'The roles that bound logins have. A role that is removed leaves a binding to what is left.';
 
+CREATE TABLE tool_rag.message (
+    conversation text NOT NULL,
+    turn integer NOT NULL,
+    said text NOT NULL,
+    said_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT message_conversation_check CHECK (((length(conversation) >= 1) AND (length(conversation) <= 256))),
+    CONSTRAINT message_said_check CHECK ((length(said) <= 10000)),
+    CONSTRAINT message_turn_check CHECK ((turn >= 0))
+);
+
+COMMENT ON TABLE tool_rag.message IS 'The last four requests of conversations whose backend keeps none itself (record_message), which the next search takes as its context.';
+
 CREATE VIEW tool_rag.my_tools WITH (security_barrier='true') AS
  SELECT server,
     name,
@@ -2397,6 +2423,9 @@ ALTER TABLE ONLY tool_rag.login
 
 ALTER TABLE ONLY tool_rag.login_role
     ADD CONSTRAINT login_role_pkey PRIMARY KEY (login_id, role_id);
+
+ALTER TABLE ONLY tool_rag.message
+    ADD CONSTRAINT message_pkey PRIMARY KEY (conversation, turn);
 
 ALTER TABLE ONLY tool_rag.pending_tool
     ADD CONSTRAINT pending_tool_key UNIQUE (server_id, name, hash);
@@ -2810,6 +2839,8 @@ CREATE POLICY admin ON tool_rag.login TO tool_rag_admin USING (true) WITH CHECK 
 
 CREATE POLICY admin ON tool_rag.login_role TO tool_rag_admin USING (true) WITH CHECK (true);
 
+CREATE POLICY admin ON tool_rag.message TO tool_rag_admin USING (true) WITH CHECK (true);
+
 CREATE POLICY admin ON tool_rag.pending_tool TO tool_rag_admin USING (true) WITH CHECK (true);
 
 CREATE POLICY admin ON tool_rag.posting TO tool_rag_admin USING (true) WITH CHECK (true);
@@ -2869,6 +2900,8 @@ ALTER TABLE tool_rag.lexeme ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tool_rag.login ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE tool_rag.login_role ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE tool_rag.message ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE tool_rag.pending_tool ENABLE ROW LEVEL SECURITY;
 
@@ -3342,6 +3375,11 @@ REVOKE ALL ON FUNCTION tool_rag.list_tools() FROM PUBLIC;
 GRANT ALL ON FUNCTION tool_rag.list_tools() TO tool_rag_editor;
 GRANT ALL ON FUNCTION tool_rag.list_tools() TO tool_rag_admin;
 
+REVOKE ALL ON FUNCTION tool_rag.permitted_servers(roles text[], allowed jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.permitted_servers(roles text[], allowed jsonb) TO tool_rag_reader;
+GRANT ALL ON FUNCTION tool_rag.permitted_servers(roles text[], allowed jsonb) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.permitted_servers(roles text[], allowed jsonb) TO tool_rag_admin;
+
 REVOKE ALL ON FUNCTION tool_rag.permitted_tools(roles text[], allowed jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION tool_rag.permitted_tools(roles text[], allowed jsonb) TO tool_rag_reader;
 GRANT ALL ON FUNCTION tool_rag.permitted_tools(roles text[], allowed jsonb) TO tool_rag_editor;
@@ -3354,6 +3392,11 @@ REVOKE ALL ON FUNCTION tool_rag.record_call(server text, tool text, outcome text
 GRANT ALL ON FUNCTION tool_rag.record_call(server text, tool text, outcome text, roles text[], conversation text, detail jsonb) TO tool_rag_reader;
 GRANT ALL ON FUNCTION tool_rag.record_call(server text, tool text, outcome text, roles text[], conversation text, detail jsonb) TO tool_rag_editor;
 GRANT ALL ON FUNCTION tool_rag.record_call(server text, tool text, outcome text, roles text[], conversation text, detail jsonb) TO tool_rag_admin;
+
+REVOKE ALL ON FUNCTION tool_rag.record_message(conversation text, said text, OUT turn integer, OUT context text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.record_message(conversation text, said text, OUT turn integer, OUT context text[]) TO tool_rag_reader;
+GRANT ALL ON FUNCTION tool_rag.record_message(conversation text, said text, OUT turn integer, OUT context text[]) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.record_message(conversation text, said text, OUT turn integer, OUT context text[]) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.record_sent(conversation text, tools text[], roles text[], allowed jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION tool_rag.record_sent(conversation text, tools text[], roles text[], allowed jsonb) TO tool_rag_reader;
@@ -3495,6 +3538,8 @@ GRANT SELECT ON TABLE tool_rag.lexeme TO tool_rag_admin;
 GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.login TO tool_rag_admin;
 
 GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.login_role TO tool_rag_admin;
+
+GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.message TO tool_rag_admin;
 
 GRANT SELECT ON TABLE tool_rag.my_tools TO tool_rag_reader;
 GRANT SELECT ON TABLE tool_rag.my_tools TO tool_rag_editor;

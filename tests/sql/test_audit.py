@@ -52,6 +52,7 @@ NOT_AUDITED = {
     "document",
     "embedding_model",
     "lexeme",
+    "message",
     "posting",
     "role_tool",
     "tool_name",

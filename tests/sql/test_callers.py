@@ -143,6 +143,7 @@ def test_a_token_that_can_not_be_read_is_an_error(
     say(backend, "support", claims)
     for statement in (
         "select * from tool_rag.permitted_tools()",
+        "select * from tool_rag.permitted_servers()",
         "select * from tool_rag.my_tools",
         "select * from tool_rag.search_tools('money back')",
         "select * from tool_rag.search_tools('money back', '{support}')",

@@ -10,6 +10,7 @@ from tool_rag_pg.models import (
     AccessExplanation,
     AccessRule,
     ListedRole,
+    PermittedServer,
     PermittedTool,
     ResolvedTool,
     RoleAccess,
@@ -25,6 +26,7 @@ __all__ = [
     "list_roles",
     "list_rules",
     "list_tool_access",
+    "permitted_servers",
     "permitted_tools",
     "remove_role",
     "resolve_tool",
@@ -50,6 +52,23 @@ def permitted_tools(
         " from tool_rag.permitted_tools(roles => %(roles)s, allowed => %(allowed)s)",
         {"roles": as_list(roles, "roles"), "allowed": as_allowed(allowed)},
         lambda rows: [PermittedTool(**row) for row in rows],
+    )
+
+
+def permitted_servers(
+    *, roles: Sequence[str] | None = None, allowed: Allowed | None = None
+) -> Call[list[PermittedServer]]:
+    """Return the servers of which the roles may see a tool now, and of how many, by name.
+
+    Args:
+        roles: who asks, as in `search_tools`.
+        allowed: as in `search_tools`.
+    """
+    return Call(
+        "select server, title, description, tools, actions"
+        " from tool_rag.permitted_servers(roles => %(roles)s, allowed => %(allowed)s)",
+        {"roles": as_list(roles, "roles"), "allowed": as_allowed(allowed)},
+        lambda rows: [PermittedServer(**row) for row in rows],
     )
 
 

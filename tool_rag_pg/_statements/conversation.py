@@ -7,12 +7,13 @@ from datetime import datetime
 
 from tool_rag_pg.models import ListedDependency, SuggestedDependency
 
-from ._call import Allowed, Call, as_allowed, as_list, int4, scalar, zoned
+from ._call import Allowed, Call, as_allowed, as_list, clean, int4, scalar, zoned
 
 __all__ = [
     "add_dependency",
     "forget_conversations",
     "list_dependencies",
+    "record_message",
     "record_sent",
     "record_use",
     "remove_dependency",
@@ -98,7 +99,7 @@ def suggest_dependencies(
 
 def record_use(
     conversation: str,
-    turn: int,
+    turn: int | None,
     server: str,
     tool: str,
     *,
@@ -109,7 +110,8 @@ def record_use(
 
     Args:
         conversation: any identifier, as the searches name it; at most 256 characters.
-        turn: which turn of the assistant it was, counted from 0.
+        turn: which turn of the assistant it was, counted from 0; None for that of the last message
+            that `record_message` noted.
         server: where the tool comes from.
         tool: its name.
         roles: who asks, as in `search_tools`: a tool that these may not see is not noted.
@@ -124,13 +126,34 @@ def record_use(
         " as result",
         {
             "conversation": conversation,
-            "turn": int4(turn, "turn"),
+            "turn": None if turn is None else int4(turn, "turn"),
             "server": server,
             "tool": tool,
             "roles": as_list(roles, "roles"),
             "allowed": as_allowed(allowed),
         },
         lambda _: None,
+    )
+
+
+def record_message(conversation: str, said: str) -> Call[tuple[int, list[str]]]:
+    """Note a request of a conversation; return the number of this turn and the requests before.
+
+    For backends that keep no conversations themselves. The number counts from 0, as `record_use`
+    takes it, and the requests, at most four, the latest last, are the `context` of a search.
+
+    Args:
+        conversation: any identifier that nobody else can guess, of at most 256 characters.
+        said: the request; 10,000 characters are kept.
+
+    Raises:
+        InvalidArgument: an empty or too long identifier.
+    """
+    return Call(
+        "select turn, context from tool_rag.record_message(conversation => %(conversation)s,"
+        " said => %(said)s)",
+        {"conversation": clean(conversation), "said": clean(said)},
+        lambda rows: (rows[0]["turn"], list(rows[0]["context"])),
     )
 
 

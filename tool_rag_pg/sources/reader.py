@@ -21,7 +21,7 @@ from .naming import check_server, default_server, own_server
 from .openapi import read_description
 from .text import decode
 
-__all__ = ["read_exports"]
+__all__ = ["read_exports", "read_text"]
 
 _READERS: Mapping[str, Callable[[Origin, Entry], Tool | None]] = MappingProxyType(
     {
@@ -102,6 +102,29 @@ def read_exports(
     errors.extend(_empty_folder(folder) for folder, fruitful in folders.items() if not fruitful)
     kept, clashes = _one_file_per_server(exports)
     return ReadResult(exports=tuple(kept), errors=(*errors, *clashes), skipped=tuple(skipped))
+
+
+def read_text(text: str, *, server: str, format: str, shown: str) -> ServerExport:
+    """Read the tools of one server from a text that is no file's.
+
+    Args:
+        text: an export.
+        server: name of the server.
+        format: one of `FORMATS`.
+        shown: what messages call the text.
+
+    Raises:
+        SourceError: the text is no export, or holds no tool, or several servers.
+        InvalidArgument: an impossible server name.
+    """
+    origin = Origin(shown)
+    document = parse(text, ".json", origin)
+    try:
+        parts = _parts(document, origin, format, named=True)
+    except NotAnExport as reason:
+        raise _not_an_export(Source(shown=shown, path=None), reason) from None
+    (export,) = _name_parts(parts, origin, None, check_server(server))
+    return export
 
 
 def _read_source(

@@ -1,0 +1,114 @@
+"""Keeping the catalogue equal to what upstreams offer, through the rules of review."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+import anyio
+
+from tool_rag_pg.errors import ToolRagError
+
+from .catalogue import read_tools
+from .metrics import Metrics
+from .upstream import Upstream, UpstreamUnavailable
+
+if TYPE_CHECKING:
+    from tool_rag_pg.models import ServerChange
+    from tool_rag_pg.retriever import AsyncToolRetriever
+
+__all__ = ["Refresher"]
+
+logger = logging.getLogger(__name__)
+
+# Servers announce one change as many; they are listed once for all that come within so long.
+_SETTLE_SECONDS = 0.2
+_RETRY_SECONDS = 5.0
+
+
+class Refresher:
+    """Lists one upstream's tools at the start, when it says so, and from time to time.
+
+    Args:
+        upstream: whose.
+        retriever: stores them.
+        metrics: counts.
+        on_stored: called after the catalogue has changed.
+    """
+
+    def __init__(
+        self,
+        upstream: Upstream,
+        retriever: AsyncToolRetriever,
+        metrics: Metrics,
+        on_stored: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._upstream = upstream
+        self._retriever = retriever
+        self._metrics = metrics
+        self._on_stored = on_stored
+        self._wanted = anyio.Event()
+        self.listed = anyio.Event()
+
+    def want(self) -> None:
+        """List again soon."""
+        self._wanted.set()
+
+    async def run(self) -> None:
+        """Go on until cancelled; what goes wrong is logged and tried again."""
+        while True:
+            self._wanted = anyio.Event()
+            seconds = self._upstream.config.refresh_seconds
+            try:
+                await self.refresh()
+            except ToolRagError as error:
+                logger.warning(
+                    "tools not refreshed",
+                    extra={"upstream": self._upstream.name, "reason": error.message},
+                )
+                self._metrics.refreshed(self._upstream.name, "failed")
+                seconds = min(seconds, max(_RETRY_SECONDS, self._upstream.seconds_until_retry))
+            self.listed.set()
+            with anyio.move_on_after(seconds):
+                await self._wanted.wait()
+                await anyio.sleep(_SETTLE_SECONDS)
+
+    async def refresh(self) -> ServerChange:
+        """List and store; return what changed.
+
+        Raises:
+            UpstreamUnavailable: the server can't be reached.
+            ToolRagError: its list can't be read or stored. What was stored before stays.
+        """
+        name = self._upstream.name
+        tools = await self._upstream.list_tools()
+        if not tools:
+            # Storing that would remove every tool, and what people wrote for it, for what is more
+            # often a server that is not ready than one that has lost all.
+            raise UpstreamUnavailable(
+                f"{name} lists no tools; those it had are kept",
+                hint=f"to remove them: tool-rag tools remove-server {name}",
+            )
+        export = read_tools(name, tools, title=self._upstream.title, shown=name)
+        for warning in export.warnings:
+            logger.info("tools read", extra={"upstream": name, "reason": warning})
+        (change,) = await self._retriever.upsert_tools(export.as_payload())
+        self._metrics.refreshed(name, "stored")
+        for kind in ("waiting", "rejected", "flagged"):
+            if number := getattr(change, kind):
+                logger.warning(
+                    "tools need a look", extra={"upstream": name, "kind": kind, "tools": number}
+                )
+        if change.added or change.changed or change.removed:
+            logger.info(
+                "tools stored",
+                extra={
+                    "upstream": name,
+                    "added": change.added,
+                    "changed": change.changed,
+                    "removed": change.removed,
+                },
+            )
+            await self._on_stored()
+        return change
