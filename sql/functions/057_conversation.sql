@@ -280,6 +280,9 @@ language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
+declare
+    v_turn int;
+    v_context text[];
 begin
     if coalesce(length(record_message.conversation), 0) not between 1 and 256
         or record_message.said is null
@@ -291,13 +294,15 @@ begin
     -- One at a time, so that two callers get no turn twice.
     perform pg_advisory_xact_lock(hashtextextended('message ' || record_message.conversation, 0));
     select coalesce(max(m.turn) + 1, 0), coalesce(array_agg(m.said order by m.turn), '{}')
-    into record_message.turn, record_message.context
+    into v_turn, v_context
     from tool_rag.message m
     where m.conversation = record_message.conversation;
     delete from tool_rag.message m
-    where m.conversation = record_message.conversation and m.turn <= record_message.turn - 4;
+    where m.conversation = record_message.conversation and m.turn <= v_turn - 4;
     insert into tool_rag.message (conversation, turn, said)
-    values (record_message.conversation, record_message.turn, left(record_message.said, 10000));
+    values (record_message.conversation, v_turn, left(record_message.said, 10000));
+    turn := v_turn;
+    context := v_context;
 end
 $$;
 comment on function tool_rag.record_message(text, text) is

@@ -565,3 +565,57 @@ def test_no_feature_returns_or_names_what_is_not_permitted(
         server, name = chance.choice(tools)
         outcome = missing(connection, f"{server}/{name}", query="book a room", roles=asking)[0]
         assert (outcome == "not_permitted") == ((server, name) not in visible)
+
+
+def rows(shop: Connection, query: str, *arguments: Any) -> list[Any]:
+    return shop.execute(query, arguments).fetchall()
+
+
+def test_messages_of_a_conversation(shop: Connection) -> None:
+    def say(conversation: str, said: str) -> tuple[int, list[str]]:
+        (row,) = rows(
+            shop, "select turn, context from tool_rag.record_message(%s, %s)", conversation, said
+        )
+        return row
+
+    assert say("m", "one") == (0, [])
+    assert say("other", "elsewhere") == (0, [])
+    assert say("m", "two") == (1, ["one"])
+    for turn in range(2, 6):
+        say("m", f"turn {turn}")
+    assert say("m", "x" * 20_000) == (6, ["turn 2", "turn 3", "turn 4", "turn 5"])
+    assert [len(said) for said in say("m", "")[1]] == [6, 6, 6, 10_000]
+    for wrong in ("null, 'a'", "'', 'a'", "repeat('x', 257), 'a'", "'m', null"):
+        with pytest.raises(psycopg.errors.InvalidParameterValue), shop.transaction():
+            shop.execute(f"select tool_rag.record_message({wrong})")
+    # A use without a number belongs to the last message; three turns later it is out.
+    shop.execute("select tool_rag.record_use('m', null, 'desk', 'book_room', '{all}')")
+    assert fetch(shop, "select max(turn) from tool_rag.tool_use where conversation = 'm'") == 7
+    kept = []
+    for _ in range(5):
+        say("m", "hi")
+        found = rows(
+            shop,
+            "select name from tool_rag.search_tools('refund a payment', '{all}', k => 1,"
+            " conversation => 'm')",
+        )
+        kept.append(("book_room",) in found)
+    assert kept == [True, True, True, False, False]
+    assert fetch(shop, "select tool_rag.forget_conversations(now() + interval '1 s', 'm')") == 1
+    assert fetch(shop, "select count(*) from tool_rag.message where conversation = 'm'") == 0
+    assert say("other", "again") == (1, ["elsewhere"])
+
+
+def test_servers_of_which_a_caller_may_see_tools(shop: Connection) -> None:
+    by_hand = rows(
+        shop,
+        "select server, count(*), count(*) filter (where is_action)"
+        " from tool_rag.permitted_tools('{all}') group by server order by server",
+    )
+    counted = "select server, tools, actions from tool_rag.permitted_servers('{all}'"
+    assert rows(shop, f"{counted})") == by_hand
+    assert len(by_hand) > 1
+    assert rows(shop, f"""{counted}, '{{"desk": {{"tools": ["book_room"]}}}}')""") == [
+        ("desk", 1, 1)
+    ]
+    assert rows(shop, "select * from tool_rag.permitted_servers('{nobody}')") == []
