@@ -310,7 +310,7 @@ class Limits(_Model):
         database_connections: at most.
     """
 
-    requests_per_minute: Annotated[int, Field(ge=1)] = 600
+    requests_per_minute: Annotated[int, Field(ge=1)] = 1200
     request_bytes: Annotated[int, Field(ge=1024)] = 4 * 1024 * 1024
     result_bytes: Annotated[int, Field(ge=1024)] = 32 * 1024 * 1024
     call_seconds: Seconds = 60.0

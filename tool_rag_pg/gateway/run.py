@@ -153,7 +153,7 @@ async def _pool(
         database,
         min_size=1,
         max_size=config.limits.database_connections,
-        timeout=10,
+        timeout=5,
         kwargs={"autocommit": True},
         check=AsyncConnectionPool.check_connection,
         open=False,
@@ -196,7 +196,7 @@ async def _authenticator(
         secrets.resolve(permissions.store),
         min_size=1,
         max_size=config.limits.database_connections,
-        timeout=10,
+        timeout=5,
         kwargs={"autocommit": True},
         check=AsyncConnectionPool.check_connection,
         open=False,
@@ -209,15 +209,22 @@ async def _authenticator(
 
 
 async def _ensure_roles(config: GatewayConfig, storing: AsyncToolRetriever) -> None:
-    """Make the roles of mode "none", where they are new, see what is behind the gateway."""
-    for role in await storing.unknown_roles(config.permissions.roles):
-        await storing.add_role(role, description=f"Everyone who reaches {config.name}")
-        for server in config.servers:
-            await storing.grant_tools(role, server.name)
-        logger.warning(
-            "role made: permissions mode is none, so everyone may use everything",
-            extra={"role": role, "servers": [server.name for server in config.servers]},
-        )
+    """Make the roles of mode "none" see what is behind the gateway.
+
+    A server that a rule of the role names already is left as the rule has it.
+    """
+    for role in config.permissions.roles:
+        if await storing.unknown_roles([role]):
+            await storing.add_role(role, description=f"Everyone who reaches {config.name}")
+        ruled = {rule.server_pattern for rule in await storing.list_rules(role=role)}
+        new = [server.name for server in config.servers if not {server.name, "*"} & ruled]
+        for server in new:
+            await storing.grant_tools(role, server)
+        if new:
+            logger.warning(
+                "granted, since permissions mode is none: everyone may use everything",
+                extra={"role": role, "servers": new},
+            )
 
 
 async def _housekeeping(storing: AsyncToolRetriever) -> None:

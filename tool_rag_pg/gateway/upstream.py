@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 Result: TypeAlias = types.CallToolResult | types.InputRequiredResult
 _RESULT: TypeAdapter[Result] = TypeAdapter(types.CallToolResult | types.InputRequiredResult)
 _FIRST_DELAY = 0.25
-_LONGEST_DELAY = 60.0
+_LONGEST_DELAY = 30.0
 # Our own words of the transport for what the SDK would end the whole connection for; of the range
 # that JSON-RPC leaves to implementations.
 _NOT_SENT = -32098
@@ -559,6 +559,9 @@ class Upstream:
             self._on_changed()
 
     def _failed(self, reason: str) -> None:
+        if self.seconds_until_retry > 0:
+            # Many calls fail by one outage; each counting, the wait would grow with their number.
+            return
         delay = min(_LONGEST_DELAY, _FIRST_DELAY * 2.0**self._failures)
         self._failures += 1
         self._retry_at = anyio.current_time() + delay
