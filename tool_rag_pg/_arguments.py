@@ -6,9 +6,11 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
+from functools import cache, lru_cache
 from itertools import islice
 from typing import Any
 
@@ -66,25 +68,50 @@ def find_problems(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> li
     The draft is the one that the schema names, or 2020-12. References to other documents are not
     followed. A schema that is none, or can't be followed, is read as `canonical` reads it.
     """
-    usable = _without_bad_patterns(schema)
-    validator = validator_for(usable, default=Draft202012Validator)
     try:
-        validator.check_schema(usable, format_checker=_NO_FORMATS)
-        return _find(validator, usable, arguments)
-    except (SchemaError, Unresolvable, RecursionError):
-        pass
+        own = _remembered_checker(json.dumps(schema))
+    except (TypeError, ValueError, RecursionError):
+        own = _own_checker(schema)
+    if own is not None:
+        with suppress(Unresolvable, RecursionError):
+            return _find(own, arguments)
     try:
-        return _find(Draft202012Validator, canonical(usable), arguments)
+        lenient = canonical(_without_bad_patterns(schema))
+        return _find(_checker(Draft202012Validator, lenient), arguments)
     except RecursionError:
         return [Problem(path="", message="they are nested too deeply")]
 
 
-def _find(validator: Any, schema: Any, arguments: Mapping[str, Any]) -> list[Problem]:
-    bounded = extend(
+@lru_cache(maxsize=512)
+def _remembered_checker(text: str) -> Any:
+    """Return the checker of a schema that is called again and again: making one takes longest."""
+    return _own_checker(json.loads(text))
+
+
+def _own_checker(schema: Mapping[str, Any]) -> Any:
+    """Return what checks by the schema's own draft; None where the schema is none."""
+    try:
+        usable = _without_bad_patterns(schema)
+        validator = validator_for(usable, default=Draft202012Validator)
+        validator.check_schema(usable, format_checker=_NO_FORMATS)
+    except (SchemaError, Unresolvable, RecursionError):
+        return None
+    return _checker(validator, usable)
+
+
+def _checker(validator: Any, schema: Any) -> Any:
+    return _bounded(validator)(schema, format_checker=_FORMATS, registry=EMPTY_REGISTRY)
+
+
+@cache
+def _bounded(validator: Any) -> Any:
+    return extend(
         validator,
         {"multipleOf": _check_multiple, "uniqueItems": _check_unique, "pattern": _check_pattern},
     )
-    checker = bounded(schema, format_checker=_FORMATS, registry=EMPTY_REGISTRY)
+
+
+def _find(checker: Any, arguments: Mapping[str, Any]) -> list[Problem]:
     errors = islice(checker.iter_errors(arguments), _MAX_ERRORS)
     found = {str(problem): problem for error in errors for problem in _explain(error)}
     return sorted(found.values(), key=lambda problem: problem.path)[:_MAX_PROBLEMS]

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import signal
 import socket
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import anyio
+import psycopg
 import uvicorn
 from mcp.server.stdio import stdio_server
 from psycopg_pool import AsyncConnectionPool
@@ -48,6 +52,9 @@ logger = logging.getLogger(__name__)
 KEY_VARIABLE = "TOOL_RAG_KEY"
 _FORGET_AFTER = timedelta(days=1)
 _HOUSEKEEPING_SECONDS = 3600.0
+# A connection that was good so short a time ago is taken without another question.
+_TRY_SECONDS = 1.0
+_tried: WeakKeyDictionary[psycopg.AsyncConnection[Any], float] = WeakKeyDictionary()
 
 
 class _Running:
@@ -142,6 +149,14 @@ def _wanting(refreshers: dict[str, Refresher], name: str) -> Callable[[], None]:
     return want
 
 
+async def _check(connection: psycopg.AsyncConnection[Any]) -> None:
+    """Try a connection that was not used for a while: the server may have been restarted."""
+    now = time.monotonic()
+    if now - _tried.get(connection, -math.inf) > _TRY_SECONDS:
+        await AsyncConnectionPool.check_connection(connection)
+        _tried[connection] = now
+
+
 @asynccontextmanager
 async def _pool(
     config: GatewayConfig, database: str, name: str
@@ -155,7 +170,7 @@ async def _pool(
         max_size=config.limits.database_connections,
         timeout=5,
         kwargs={"autocommit": True},
-        check=AsyncConnectionPool.check_connection,
+        check=_check,
         open=False,
         name=name,
     )
@@ -198,7 +213,7 @@ async def _authenticator(
         max_size=config.limits.database_connections,
         timeout=5,
         kwargs={"autocommit": True},
-        check=AsyncConnectionPool.check_connection,
+        check=_check,
         open=False,
         name="policies",
     )
@@ -256,6 +271,24 @@ class _Server(uvicorn.Server):
         self.told_to_stop.set()
 
 
+def _bind(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # The protocol is named, since asyncio sends small answers at once (TCP_NODELAY) only then;
+    # otherwise each answer in two parts waits some 40 ms for an acknowledgement.
+    sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((host, port))
+        sock.listen(2048)
+    except OSError as error:
+        sock.close()
+        raise InvalidArgument(
+            f"{host}:{port} can't be listened on: {error.strerror}",
+            hint='name another port in "http": {"port": ...}, 0 for any that is free',
+        ) from error
+    return sock
+
+
 async def serve_http(
     config: GatewayConfig,
     secrets: Secrets,
@@ -276,17 +309,7 @@ async def serve_http(
     Raises:
         ToolRagError: it can't be started, and why.
     """
-    try:
-        sock = socket.create_server(
-            (config.http.host, config.http.port),
-            family=socket.AF_INET6 if ":" in config.http.host else socket.AF_INET,
-        )
-    except OSError as error:
-        raise InvalidArgument(
-            f"{config.http.host}:{config.http.port} can't be listened on: {error.strerror}",
-            hint='name another port in "http": {"port": ...}, 0 for any that is free',
-        ) from error
-    with contextlib.closing(sock):
+    with contextlib.closing(_bind(config.http.host, config.http.port)) as sock:
         async with _running(config, secrets, database, refresh_database) as running:
             server = GatewayServer(running.gateway, state_secret=_state_secret(secrets))
             app: ASGIApp = build_app(
