@@ -382,7 +382,9 @@ class GatewayConfig(_Model):
     servers: Annotated[list[UpstreamConfig], Field(min_length=1)]
     permissions: Permissions = Permissions()
     limit: Annotated[int, Field(ge=1, le=50)] = 8
-    min_relevance: Annotated[float | None, BeforeValidator(_number), Field(ge=0, le=1)] = 0.05
+    min_relevance: Annotated[
+        Annotated[float, Field(ge=0, le=1)] | None, BeforeValidator(_number)
+    ] = 0.05
     instructions: str | None = None
     always_on: list[ToolName] = []
     offer_found: bool = False
