@@ -5,42 +5,21 @@ from __future__ import annotations
 import json
 import re
 import sys
-import unicodedata
 from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 from typing import Any, Literal
 
-__all__ = ["Part", "differences", "print_parts", "visible", "word_diff"]
+from tool_rag_pg.cli._visible import visible
+
+__all__ = ["Part", "differences", "print_parts", "word_diff"]
 
 Kind = Literal["same", "removed", "added"]
 Part = tuple[Kind, str]
 
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
-_KEPT = {"\n", "\t"}
-# Letters that are blank, and what alters the character before it.
-_BLANK = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0}
-_SELECTORS = (range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
 _STYLES = {"same": "", "removed": "red strike", "added": "green"}
 # Longer texts are shown whole, the old one and the new one: comparing words takes its square.
 _COMPARED_WORDS = 20_000
-
-
-def visible(text: str) -> str:
-    """Return a text in which every hidden or steering character is written out: <U+202E>."""
-    return "".join(
-        f"<U+{ord(character):04X}>" if _is_hidden(character) else character for character in text
-    )
-
-
-def _is_hidden(character: str) -> bool:
-    if character in _KEPT or " " <= character <= "~":
-        return False
-    number = ord(character)
-    return (
-        unicodedata.category(character) in {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
-        or number in _BLANK
-        or any(number in selectors for selectors in _SELECTORS)
-    )
 
 
 def word_diff(old: str, new: str) -> list[Part]:

@@ -21,7 +21,8 @@ Written by `python -m tool_rag_pg.cli._docs`; do not edit.
 
 Results go to stdout, everything else to stderr. `--json` prints one document and `--jsonl` one
 object a line; their keys are the SQL column names. On a terminal tables are drawn, elsewhere they
-are tab-separated.
+are tab-separated. Characters that hide or would steer a terminal are written out, as `<U+202E>`, in
+JSON as escapes.
 
 | exit code | |
 |---|---|

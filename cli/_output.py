@@ -1,4 +1,8 @@
-"""Printing: results to stdout, everything else to stderr, tables for people, JSON for programs."""
+"""Printing: results to stdout, everything else to stderr, tables for people, JSON for programs.
+
+Names and texts of tools, roles and requests are by others. Whatever is printed goes through here,
+and through `visible` or, as JSON, `escaped`: nothing in it steers the terminal or is hidden.
+"""
 
 from __future__ import annotations
 
@@ -9,27 +13,35 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
+from tool_rag_pg.cli._visible import escaped, visible
 from tool_rag_pg.errors import ToolRagError
 
 __all__ = [
+    "cell",
     "note",
     "print_error",
     "print_json",
     "print_json_lines",
     "print_table",
+    "print_text",
     "progress",
 ]
 
 
 def note(text: str) -> None:
     """Print a line about what is going on to stderr."""
-    print(text, file=sys.stderr, flush=True)
+    print(visible(text), file=sys.stderr, flush=True)
 
 
 def progress(text: str) -> None:
     """Print a line about progress to stderr, where a person looks at it."""
     if sys.stderr.isatty():
         note(text)
+
+
+def print_text(text: str = "", *, end: str = "\n") -> None:
+    """Print a text, of one line or more."""
+    print(visible(text), end=end)
 
 
 def _json_value(value: object) -> object:
@@ -42,23 +54,25 @@ def _json_value(value: object) -> object:
 
 def print_json(document: object) -> None:
     """Print one JSON document."""
-    print(json.dumps(document, ensure_ascii=False, indent=2, default=_json_value))
+    print(escaped(json.dumps(document, ensure_ascii=False, indent=2, default=_json_value)))
 
 
 def print_json_lines(rows: Iterable[Mapping[str, Any]]) -> None:
     """Print one JSON object a line."""
     for row in rows:
-        print(json.dumps(row, ensure_ascii=False, default=_json_value))
+        print(escaped(json.dumps(row, ensure_ascii=False, default=_json_value)))
 
 
-def _cell(value: object) -> str:
+def cell(value: object) -> str:
+    """Return a value as a table shows it: in one line, with nothing hidden."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.2f}"
-    return str(value)
+    # Before line breaks become spaces: some control characters would pass for such.
+    return " ".join(visible(str(value).replace("\r\n", "\n")).split())
 
 
 def print_table(
@@ -73,21 +87,23 @@ def print_table(
 
     """
     if not sys.stdout.isatty():
-        print("\t".join(columns))
+        print("\t".join(map(cell, columns)))
         for row in rows:
-            print("\t".join(" ".join(_cell(value).split()) for value in row))
+            print("\t".join(cell(value) for value in row))
         return
     from rich import box
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
+    # Escaped, or as Text, so that brackets in names and texts are not taken for markup.
+    heading = None if title is None else escape(cell(title))
+    table = Table(box=box.SIMPLE_HEAD, title=heading, title_justify="left", pad_edge=False)
     for column in columns:
-        table.add_column(column, overflow="fold")
+        table.add_column(escape(cell(column)), overflow="fold")
     for row in rows:
-        # As Text, so that brackets in a tool's description are not taken for markup.
-        table.add_row(*(Text(_cell(value)) for value in row))
+        table.add_row(*(Text(cell(value)) for value in row))
     Console().print(table)
 
 

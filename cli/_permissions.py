@@ -49,7 +49,7 @@ _FUNCTIONS = """
         case
             when p.prosrc ~ '_(caller|find_called|resolve_tool)\\(' then 'asks who calls'
             when p.prosrc ~ '_check_unbound\\(' then 'refuses bound logins'
-            when p.prosrc ~ 'tool_rag\\.search_tools\\(' then 'asks who calls'
+            when p.prosrc ~ 'tool_rag\\.(_search|search_tools)\\(' then 'asks who calls'
             when p.prosrc ~ '_read_login\\(' then 'tells a bound login of its own roles'
             else 'tells nothing of tools'
         end,

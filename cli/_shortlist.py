@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tool_rag_pg.cli._output import print_table
+from tool_rag_pg.cli._output import cell, print_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -63,11 +63,11 @@ def draw_shortlist(console: Console, hits: Sequence[ToolHit], *, explain: bool =
         else:
             table.add_column(column, justify="left" if column == "tool" else "right", no_wrap=True)
     for hit, (rank, tool, *figures) in zip(hits, _rows(hits, explain=explain), strict=True):
-        name = Text(str(tool), style="green")
+        name = Text(cell(tool), style="green")
         if console.width < _WIDE:
-            name = Text(f"{hit.server}/\n{hit.name}", style="green")
+            name = Text(f"{cell(hit.server)}/\n{cell(hit.name)}", style="green")
         # As Text, so that brackets are not taken for markup.
-        table.add_row(str(rank), name, *(Text(str(figure)) for figure in figures))
+        table.add_row(str(rank), name, *(Text(cell(figure)) for figure in figures))
     console.print(table)
 
 

@@ -11,7 +11,7 @@ import typer
 
 from tool_rag_pg.cli._context import connect
 from tool_rag_pg.cli._names import join, read_until, split_name, split_pattern
-from tool_rag_pg.cli._output import note, print_json, print_table
+from tool_rag_pg.cli._output import note, print_json, print_table, print_text
 from tool_rag_pg.errors import InvalidArgument, ToolRagError
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ def explain_access(
         print_json(asdict(explanation))
         return
     verb = "may" if explanation.permitted else "may not"
-    print(f"{role} {verb} use {tool}: {explanation.reason}")
+    print_text(f"{role} {verb} use {tool}: {explanation.reason}")
     if explanation.rules:
         _print_rules(explanation.rules)
 

@@ -1,4 +1,4 @@
-"""`tool-rag audit` and `tool-rag access diff`: who changed, searched and called what."""
+"""`tool-rag audit` and `tool-rag access`: who changed, searched and called what."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typer
 
 from tool_rag_pg.cli._context import connect
 from tool_rag_pg.cli._names import read_duration, read_since
-from tool_rag_pg.cli._output import note, print_json, print_table
+from tool_rag_pg.cli._output import note, print_json, print_table, print_text
 
 if TYPE_CHECKING:
     from tool_rag_pg.models import AccessChange, AuditEvent, RecordedChange
@@ -23,7 +23,9 @@ __all__ = ["app"]
 app = typer.Typer()
 audit = typer.Typer(no_args_is_help=True, help="See who changed, searched and called what.")
 app.add_typer(audit, name="audit", epilog="Example: tool-rag audit changes --since 7d")
-access = typer.Typer(no_args_is_help=True, help="See how access changed.")
+access = typer.Typer(
+    no_args_is_help=True, help="See how access changed, and set what scores tell of hidden tools."
+)
 app.add_typer(access, name="access", epilog="Example: tool-rag access diff --since 7d")
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
@@ -249,6 +251,42 @@ def diff(
         note(f"Since {_when(start)}: {count['gained']:,} gained, {count['lost']:,} lost.")
     else:
         note(f"No role gained or lost a tool since {_when(start)}.")
+
+
+@access.command(
+    "strict-statistics",
+    help="Have every search count words in its caller's tools alone, whatever it asks, or say"
+    " whether it is so.",
+    epilog="Example: tool-rag access strict-statistics on",
+)
+def strict_statistics(
+    ctx: typer.Context,
+    state: Annotated[
+        Literal["on", "off"] | None,
+        typer.Argument(
+            metavar="STATE",
+            help="on: scores depend on no tool that the caller may not see; off, as at first: that"
+            " is for each search to say.",
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Set strict statistics; without an argument tell whether they are on."""
+    from tool_rag_pg.retriever import ToolRetriever
+
+    strict = None if state is None else state == "on"
+    with connect(ctx) as connection:
+        held = ToolRetriever(connection).set_strict_statistics(strict)
+    if as_json:
+        print_json({"strict_statistics": held})
+    else:
+        print_text("on" if held else "off")
+    note(
+        "Every search counts words in the tools that its caller may see, and in no other."
+        if held
+        else "Searches count words in the whole catalogue, unless they ask for less:"
+        ' {"statistics": "permitted"}.'
+    )
 
 
 def _grouped(rows: list[AccessChange], *, every: bool) -> Iterator[tuple[str, str, str]]:

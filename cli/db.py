@@ -11,7 +11,7 @@ import typer
 
 from tool_rag_pg.cli._context import connect, database_url, settings_of
 from tool_rag_pg.cli._names import join
-from tool_rag_pg.cli._output import note, print_json, print_table, progress
+from tool_rag_pg.cli._output import note, print_json, print_table, print_text, progress
 from tool_rag_pg.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def verify_command(ctx: typer.Context) -> None:
 
     found = verify(database_url(ctx))
     for difference in found:
-        print(difference)
+        print_text(difference)
     if found:
         raise typer.Exit(1)
     note("The database is as this version makes it.")

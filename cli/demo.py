@@ -16,6 +16,7 @@ from tool_rag_pg.cli._context import connect, settings_of
 from tool_rag_pg.cli._names import join, unknown_role
 from tool_rag_pg.cli._output import note, progress
 from tool_rag_pg.cli._shortlist import draw_shortlist
+from tool_rag_pg.cli._visible import visible
 from tool_rag_pg.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -141,8 +142,10 @@ def _embedded_database(folder: DemoFolder, *, reset: bool) -> str:
 def _console() -> Console:
     from rich.console import Console
 
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=_WIDTH)
+    console = Console(highlight=False, emoji=False)
+    if console.is_terminal:
+        return console
+    return Console(highlight=False, emoji=False, width=_WIDTH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +166,11 @@ class _Tour:
 
     def introduce(self) -> None:
         """Print what is in the folder."""
-        visible = self._count([])
+        whole = self._count([])
         self.console.print(
-            f"[bold]{len(self.folder.exports)} servers, {visible.all_tools} tools[/bold], "
-            f"{visible.all_tokens:,} tokens if a model got them all. "
-            f"Roles: {', '.join(role.name for role in self.folder.access.roles)}."
+            f"[bold]{len(self.folder.exports)} servers, {whole.all_tools} tools[/bold], "
+            f"{whole.all_tokens:,} tokens if a model got them all. "
+            f"Roles: {_plain(', '.join(role.name for role in self.folder.access.roles))}."
         )
         # The first search of a connection loads the functions; the times shown are of later ones.
         self._search("warm up", [self.folder.access.roles[0].name])
@@ -185,16 +188,16 @@ class _Tour:
         start = time.perf_counter()
         hits = self._search(query, roles)
         milliseconds = (time.perf_counter() - start) * 1000
-        visible = self._count(roles)
+        seen = self._count(roles)
         tokens = sum(hit.tokens for hit in hits)
-        self.console.print(f"\n[bold cyan]{join(roles)}[/bold cyan]: ", end="")
-        self.console.print(query, style="bold", markup=False)
+        who = _plain(join(roles))
+        self.console.print(f"\n[bold cyan]{who}[/bold cyan]: [bold]{_plain(query)}[/bold]")
         if hits:
             draw_shortlist(self.console, hits)
         self.console.print(
             f"{len(hits)} tools, {tokens:,} tokens, in {milliseconds:.0f} ms: "
-            f"{_saved(tokens, visible.tokens)} fewer tokens than the {visible.tools} tools that "
-            f"{join(roles)} may use ({visible.tokens:,}), {_saved(tokens, visible.all_tokens)} "
+            f"{_saved(tokens, seen.tokens)} fewer tokens than the {seen.tools} tools that "
+            f"{who} may use ({seen.tokens:,}), {_saved(tokens, seen.all_tokens)} "
             "fewer than the whole catalogue.",
             style="dim",
         )
@@ -218,8 +221,9 @@ class _Tour:
         self.ask(request.query, [request.role])
         explanation = ToolRetriever(self.connection).explain_access(request.role, server, name)
         self.console.print(
-            f"\n[bold]{tool}[/bold] is not in the list of [bold cyan]{request.role}[/bold cyan]: "
-            f"[yellow]{explanation.reason}[/yellow]."
+            f"\n[bold]{_plain(tool)}[/bold] is not in the list of "
+            f"[bold cyan]{_plain(request.role)}[/bold cyan]: "
+            f"[yellow]{_plain(explanation.reason)}[/yellow]."
         )
         ranks = {
             role.name: hit.rank
@@ -229,8 +233,15 @@ class _Tour:
         }
         for role, rank in sorted(ranks.items(), key=lambda item: item[1]):
             self.console.print(
-                f"For [bold cyan]{role}[/bold cyan] the same words put it at rank {rank}."
+                f"For [bold cyan]{_plain(role)}[/bold cyan] the same words put it at rank {rank}."
             )
+
+
+def _plain(text: str) -> str:
+    """Return a text of the folder or the database, in which nothing is hidden or markup."""
+    from rich.markup import escape
+
+    return escape(visible(text))
 
 
 def _saved(tokens: int, whole: int | None) -> str:

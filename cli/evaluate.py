@@ -14,7 +14,7 @@ import typer
 from tool_rag_pg.cli._context import connect, settings_of
 from tool_rag_pg.cli._eval_fetch import EvalCommand
 from tool_rag_pg.cli._names import unknown_role
-from tool_rag_pg.cli._output import note, print_error, print_json, print_table
+from tool_rag_pg.cli._output import note, print_error, print_json, print_table, print_text
 from tool_rag_pg.cli._signals import unwinding
 from tool_rag_pg.errors import CasesError, InvalidArgument, SourceError, ToolRagError
 
@@ -156,7 +156,7 @@ def evaluate(
     elif as_markdown:
         from tool_rag_pg.evaluation.sections import as_markdown as render
 
-        print(render(document), end="")
+        print_text(render(document), end="")
     else:
         _print(document)
     if leaking := document["leaks"]["answers"]:
@@ -334,18 +334,18 @@ def _compare(
 def _print(document: dict[str, Any]) -> None:
     from tool_rag_pg.evaluation.sections import make_sections, summary
 
-    print(summary(document))
+    print_text(summary(document))
     for section in make_sections(document):
         if section.rows and sys.stdout.isatty():
             print_table(section.columns, section.rows, title=section.title)
         else:
-            print(f"\n{section.title}")
+            print_text(f"\n{section.title}")
             if section.rows:
                 print_table(section.columns, section.rows)
         for text in section.notes:
-            print(text)
+            print_text(text)
         if section.notes and sys.stdout.isatty():
-            print()
+            print_text()
 
 
 def _write(path: Path, text: str) -> None:

@@ -10,8 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from tool_rag_pg.cli._context import connect
-from tool_rag_pg.cli._diff import visible
-from tool_rag_pg.cli._output import note, print_json, print_table, progress
+from tool_rag_pg.cli._output import note, print_json, print_table, print_text, progress
 from tool_rag_pg.cli._wording import FileArgument, JsonOption
 from tool_rag_pg.errors import ToolRagError
 
@@ -147,9 +146,12 @@ def export(
         exported = [listed for listed in everyone if listed.name in held]
         for left in _policy_files.unmapped_rules(rules, exported):
             note(f"not mapped: {_line(left)}")
-    # As bytes: other platforms would alter the ends of lines.
-    sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode())
+    if sys.stdout.isatty():
+        print_text(text, end="")
+    else:
+        # As it is, for a file; as bytes: other platforms would alter the ends of lines.
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode())
     note(
         f"{len(rules):,} rule{'s' * (len(rules) != 1)} of "
         f"{len(held):,} role{'s' * (len(held) != 1)}."
@@ -157,8 +159,8 @@ def export(
 
 
 def _line(text: str) -> str:
-    """Return a text of a file as part of one line, which it can't end or alter."""
-    return visible(text).replace("\n", "<U+000A>").replace("\t", "<U+0009>")
+    """Return a text of a file as part of one line, which it can't end."""
+    return text.replace("\n", "<U+000A>").replace("\t", "<U+0009>")
 
 
 def _time(time: datetime | None) -> str:

@@ -81,8 +81,9 @@ def rotate(
     secret = key_secrets()[0]
     with connect(ctx) as connection:
         retriever = ToolRetriever(connection)
-        known = {key.name: key.public_id for key in retriever.list_api_keys()}
-        key = new_key(secret, known.get(name))
+        known = retriever.list_api_keys(name)
+        # Of a key that does not exist the next call says so.
+        key = new_key(secret, known[0].public_id if known else None)
         retriever.rotate_api_key(name, key.digest, grace=read_duration(grace))
     _show(name, key.text, as_json=as_json)
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from tool_rag_pg.cli._context import connect
-from tool_rag_pg.cli._diff import visible
 from tool_rag_pg.cli._output import note, print_error, print_json, print_table, progress
 from tool_rag_pg.errors import ToolRagError
 
@@ -89,12 +88,12 @@ def lint(
             ["tool", "severity", "rule", "field", "at", "excerpt"],
             [
                 (
-                    visible(f"{finding.server or ''}/{finding.tool}"),
+                    f"{finding.server or ''}/{finding.tool}",
                     finding.severity,
                     finding.rule,
-                    visible(finding.field),
+                    finding.field,
                     finding.place,
-                    visible(finding.excerpt),
+                    finding.excerpt,
                 )
                 for finding in shown
             ],

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from tool_rag_pg.cli._context import connect
-from tool_rag_pg.cli._diff import differences, print_parts, visible
+from tool_rag_pg.cli._diff import differences, print_parts
 from tool_rag_pg.cli._names import split_pattern
-from tool_rag_pg.cli._output import note, print_json, print_table
+from tool_rag_pg.cli._output import note, print_json, print_table, print_text
 from tool_rag_pg.errors import InvalidArgument, ToolRagError
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def list_(
         note("Nothing waits." if pattern == "*/*" else f"Nothing waits that fits {pattern}.")
     elif not as_json:
         first = listed[0]
-        note(f"Look at one: tool-rag review show '{visible(f'{first.server}/{first.name}')}'")
+        note(f"Look at one: tool-rag review show '{first.server}/{first.name}'")
 
 
 @review.command(
@@ -238,7 +238,7 @@ def policy(
             ["server", "policy", "lint", "default", "waiting", "rejected"],
             [
                 (
-                    visible(row.server) if row.server is not None else "(all others)",
+                    row.server if row.server is not None else "(all others)",
                     row.policy,
                     row.lint,
                     row.is_default,
@@ -317,10 +317,7 @@ def _report(done: str, rows: Sequence[ReviewedTool], *, as_json: bool) -> None:
     else:
         print_table(
             ["tool", "kind"],
-            [
-                (visible(f"{row.server}/{row.name}"), "new" if row.is_new else "changed")
-                for row in rows
-            ],
+            [(f"{row.server}/{row.name}", "new" if row.is_new else "changed") for row in rows],
         )
     note(f"{_count(len(rows))} {done}.")
 
@@ -334,7 +331,7 @@ def _print_list(listed: Sequence[PendingTool]) -> None:
         ["tool", "kind", "state", "reason", "findings", "since"],
         [
             (
-                visible(f"{pending.server}/{pending.name}"),
+                f"{pending.server}/{pending.name}",
                 "new" if pending.is_new else "changed",
                 pending.state,
                 pending.reason,
@@ -348,22 +345,22 @@ def _print_list(listed: Sequence[PendingTool]) -> None:
 
 def _print_version(pending: PendingTool, tried: TriedTool | None) -> None:
     kind = "new" if pending.is_new else "changed"
-    print(
-        f"{visible(f'{pending.server}/{pending.name}')}  ({kind}, {pending.state}, "
+    print_text(
+        f"{pending.server}/{pending.name}  ({kind}, {pending.state}, "
         f"{pending.reason})\nhash: {pending.hash}\nsubmitted: "
         f"{pending.submitted_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC by "
-        f"{visible(pending.submitted_by)}"
+        f"{pending.submitted_by}"
     )
     if pending.decided_at is not None:
-        why = f": {visible(pending.note)}" if pending.note else ""
-        print(
+        why = f": {pending.note}" if pending.note else ""
+        print_text(
             f"rejected: {pending.decided_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC by "
-            f"{visible(pending.decided_by or '')}{why}"
+            f"{pending.decided_by or ''}{why}"
         )
     for field, parts in differences(pending.current, pending.definition):
-        print(f"\n{field}:")
+        print_text(f"\n{field}:")
         print_parts(parts)
-    print()
+    print_text()
     if pending.findings:
         print_table(
             ["severity", "rule", "field", "at", "excerpt"],
@@ -371,9 +368,9 @@ def _print_version(pending: PendingTool, tried: TriedTool | None) -> None:
                 (
                     finding["severity"],
                     finding["rule"],
-                    visible(finding["field"]),
+                    finding["field"],
                     finding["place"],
-                    visible(finding["excerpt"]),
+                    finding["excerpt"],
                 )
                 for finding in pending.findings
             ],
@@ -386,7 +383,7 @@ def _print_tried(tried: TriedTool) -> None:
     if not tried.examined:
         note("There is no known request yet to try it with: tool-rag examples add")
         return
-    print(
+    print_text(
         f"Of {tried.examined:,} known requests (of {tried.known:,}, the newest) it would be first "
         f"for {tried.first:,} that other tools serve ({tried.first_before:,} of them already), and "
         f"among the first five for {tried.among:,} ({tried.among_before:,} of them already)."
@@ -396,10 +393,10 @@ def _print_tried(tried: TriedTool) -> None:
             ["request", "place", "now", "served by"],
             [
                 (
-                    visible(row["request"]),
+                    row["request"],
                     row["place"],
                     row["place_before"],
-                    visible(", ".join(row["tools"] or [])),
+                    ", ".join(row["tools"] or []),
                 )
                 for row in tried.requests[:_SHOWN_REQUESTS]
             ],

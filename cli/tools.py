@@ -10,7 +10,7 @@ import typer
 
 from tool_rag_pg.cli._context import connect
 from tool_rag_pg.cli._names import fits, join, split_name, unknown_role
-from tool_rag_pg.cli._output import note, print_json, print_json_lines, print_table
+from tool_rag_pg.cli._output import note, print_json, print_json_lines, print_table, print_text
 from tool_rag_pg.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -146,10 +146,10 @@ def _print_definition(tool: ToolDefinition) -> None:
         f"about {tool.tokens:,} tokens",
         *([] if tool.enabled else ["disabled"]),
     ]
-    print(f"{tool.server}/{tool.name}  ({', '.join(facts)})")
+    print_text(f"{tool.server}/{tool.name}  ({', '.join(facts)})")
     if tool.title:
-        print(tool.title)
-    print(f"\n{tool.description or 'No description.'}\n")
+        print_text(tool.title)
+    print_text(f"\n{tool.description or 'No description.'}\n")
     parts: list[tuple[str, Any]] = [
         ("input_schema", tool.input_schema),
         ("output_schema", tool.output_schema),
@@ -158,7 +158,7 @@ def _print_definition(tool: ToolDefinition) -> None:
     ]
     for label, value in parts:
         if value:
-            print(f"{label}: {json.dumps(value, ensure_ascii=False, indent=2)}\n")
+            print_text(f"{label}: {json.dumps(value, ensure_ascii=False, indent=2)}\n")
 
 
 @tools.command(

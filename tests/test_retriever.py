@@ -740,6 +740,9 @@ def test_the_asynchronous_retriever(database: str) -> None:
             assert await retriever.remove_synonym(None, *names)
             assert await retriever.remove_example(*names, None)
             assert await retriever.remove_dependency(*names, "github", "delete_repo")
+            assert await retriever.set_strict_statistics(True)
+            assert await retriever.set_strict_statistics()
+            assert await retriever.list_api_keys("nobody") == []
         with pytest.raises(InvalidArgument, match="is closed"):
             await retriever.search_tools(QUERY)
         async with await psycopg.AsyncConnection.connect(database) as connection:

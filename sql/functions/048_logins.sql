@@ -190,6 +190,36 @@ comment on function tool_rag.set_roles_claim(text[]) is
 'Where the claims of a token (the setting request.jwt.claims) have the roles: a path of keys, at '
 'first {roles}; null: nowhere.';
 
+create or replace function tool_rag._is_strict() returns boolean
+language sql stable parallel safe
+-- Without its row nobody has said that it is off.
+return coalesce((select s.strict_statistics from tool_rag.access_setting s), true);
+comment on function tool_rag._is_strict() is
+'Whether every search counts words in the tools that its caller may see and in no other.';
+
+create or replace function tool_rag.set_strict_statistics(strict boolean default null)
+returns boolean
+language plpgsql volatile parallel unsafe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform tool_rag._check_unbound();
+    -- Where it only asks, nothing is written, so that a standby answers, too.
+    if set_strict_statistics.strict is not null then
+        -- Where somebody removed the row, tokens have no roles, and so it stays.
+        insert into tool_rag.access_setting as s (roles_claim, strict_statistics)
+        values (null, set_strict_statistics.strict)
+        on conflict on constraint access_setting_pkey do update
+        set strict_statistics = excluded.strict_statistics
+        where s.strict_statistics <> excluded.strict_statistics;
+    end if;
+    return tool_rag._is_strict();
+end
+$$;
+comment on function tool_rag.set_strict_statistics(boolean) is
+'Says whether every search counts words in the tools that its caller may see and in no other, '
+'whatever its option "statistics" says; null only asks. Returns what holds then.';
+
 create or replace function tool_rag.grant_access(login text, access text) returns boolean
 language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp

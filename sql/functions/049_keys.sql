@@ -130,7 +130,7 @@ $$;
 comment on function tool_rag.revoke_api_key(text) is
 'Makes a key worthless at once and for good. It stays listed.';
 
-create or replace function tool_rag.list_api_keys() returns table (
+create or replace function tool_rag.list_api_keys(name text default null) returns table (
     name text, public_id text, roles text[], identity jsonb, state text, expires_at timestamptz,
     created_at timestamptz, rotated_at timestamptz, last_used_at timestamptz
 )
@@ -154,10 +154,12 @@ as $$
         nullif(k.expires_at, 'infinity'), k.created_at, k.rotated_at, k.last_used_at
     from tool_rag.api_key k
     where tool_rag._check_unbound()
+        and (list_api_keys.name is null or k.name = list_api_keys.name)
     order by k.name collate "C"
 $$;
-comment on function tool_rag.list_api_keys() is
-'The keys, without anything by which one could ask. last_used_at is right to a minute. For admins.';
+comment on function tool_rag.list_api_keys(text) is
+'The keys, or the one of a name, without anything by which one could ask. last_used_at is right to a '
+'minute. For admins.';
 
 create or replace function tool_rag.authenticate_key(public_id text, digest bytea) returns table (
     name text, roles text[], identity jsonb, expires_at timestamptz

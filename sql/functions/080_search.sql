@@ -276,23 +276,15 @@ $$;
 comment on function tool_rag._fit_budget(int[], int[], int) is
 'Of tools in order those that fit a number of tokens, each with what it needs; the first always.';
 
-create or replace function tool_rag.search_tools(
-    query text,
-    roles text[] default null,
-    k int default 8,
-    embedding @extschema:vector@.vector default null,
-    context text[] default '{}',
-    conversation text default null,
-    servers text[] default null,
-    token_budget int default null,
-    min_relevance float8 default null,
-    options jsonb default '{}',
-    allowed jsonb default null
+create or replace function tool_rag._search(
+    p_query text, p_roles text[], p_k int, p_embedding @extschema:vector@.vector,
+    p_context text[], p_conversation text, p_servers text[], p_token_budget int,
+    p_min_relevance float8, p_options jsonb, p_allowed jsonb, p_is_recorded boolean
 ) returns table (
     rank int, server text, name text, title text, description text, input_schema jsonb,
     is_action boolean, relevance real, score real, tokens int, reason text, explain jsonb
 )
-language plpgsql stable parallel unsafe rows 10 security definer
+language plpgsql stable parallel unsafe rows 10
 set search_path = pg_catalog, pg_temp
 set jit = off
 set plan_cache_mode = force_generic_plan
@@ -312,42 +304,33 @@ declare
     v_more record;
     v_kept int[];
     v_started constant timestamptz := clock_timestamp();
-    v_options jsonb := search_tools.options;
+    v_options jsonb := p_options;
 begin
     perform tool_rag._check_search(
-        search_tools.query, search_tools.k, search_tools.context, search_tools.token_budget,
-        search_tools.min_relevance, search_tools.options
+        p_query, p_k, p_context, p_token_budget, p_min_relevance, p_options
     );
-    if (select s.strict_statistics from tool_rag.access_setting s) is distinct from false then
+    if tool_rag._is_strict() then
         v_options := v_options || '{"statistics": "permitted"}';
     end if;
-    v_server_ids := tool_rag._server_ids(search_tools.servers);
-    v_caller := tool_rag._caller(search_tools.roles, search_tools.allowed, v_server_ids);
-    v_plan := tool_rag._plan_request(
-        search_tools.query, search_tools.context, v_options
-    );
-    v_given := tool_rag._check_embedding(
-        search_tools.embedding, v_options ->> 'model'
-    );
+    v_server_ids := tool_rag._server_ids(p_servers);
+    v_caller := tool_rag._caller(p_roles, p_allowed, v_server_ids);
+    v_plan := tool_rag._plan_request(p_query, p_context, v_options);
+    v_given := tool_rag._check_embedding(p_embedding, v_options ->> 'model');
     v_best := tool_rag._rank_plan(
         v_plan.texts, v_plan.kinds, (v_given.model).model_id, v_given.vector,
-        v_caller.role_ids, v_server_ids, v_caller.gate, search_tools.k,
-        search_tools.min_relevance, v_options
+        v_caller.role_ids, v_server_ids, v_caller.gate, p_k, p_min_relevance, v_options
     );
     v_more := tool_rag._find_companions(
-        v_best.tool_ids, search_tools.conversation, v_caller.role_ids, v_server_ids,
-        v_caller.gate, v_options
+        v_best.tool_ids, p_conversation, v_caller.role_ids, v_server_ids, v_caller.gate, v_options
     );
     v_tool_ids := v_best.tool_ids || v_more.tool_ids;
     v_kept := coalesce(v_tool_ids, '{}');
-    if search_tools.token_budget is not null and v_kept <> '{}' then
-        v_kept := tool_rag._fit_budget(
-            v_tool_ids, v_more.needed_by, search_tools.token_budget
-        );
+    if p_token_budget is not null and v_kept <> '{}' then
+        v_kept := tool_rag._fit_budget(v_tool_ids, v_more.needed_by, p_token_budget);
     end if;
-    perform tool_rag._record_search(
-        v_started, search_tools.query, search_tools.roles, search_tools.conversation, v_kept
-    );
+    if p_is_recorded then
+        perform tool_rag._record_search(v_started, p_query, p_roles, p_conversation, v_kept);
+    end if;
     if v_kept = '{}' then
         return;
     end if;
@@ -365,6 +348,43 @@ begin
         v_caller.gate
     ) h
     order by 1;
+end
+$$;
+comment on function tool_rag._search(
+    text, text[], int, @extschema:vector@.vector, text[], text, text[], int, float8, jsonb, jsonb,
+    boolean
+) is
+'search_tools, which the audit may record or not: what explains a search searches more than once.';
+
+create or replace function tool_rag.search_tools(
+    query text,
+    roles text[] default null,
+    k int default 8,
+    embedding @extschema:vector@.vector default null,
+    context text[] default '{}',
+    conversation text default null,
+    servers text[] default null,
+    token_budget int default null,
+    min_relevance float8 default null,
+    options jsonb default '{}',
+    allowed jsonb default null
+) returns table (
+    rank int, server text, name text, title text, description text, input_schema jsonb,
+    is_action boolean, relevance real, score real, tokens int, reason text, explain jsonb
+)
+language plpgsql stable parallel unsafe rows 10 security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    return query
+    select s.*
+    from tool_rag._search(
+        search_tools.query, search_tools.roles, search_tools.k, search_tools.embedding,
+        search_tools.context, search_tools.conversation, search_tools.servers,
+        search_tools.token_budget, search_tools.min_relevance, search_tools.options,
+        search_tools.allowed, true
+    ) s;
 end
 $$;
 comment on function tool_rag.search_tools(

@@ -246,14 +246,15 @@ declare
     v_deep record;
 begin
     select null::text as server, null::text as name, null::real as score into v_last;
-    -- It comes first, so that bad arguments are an error whatever the caller may see.
+    -- It comes first, so that bad arguments are an error whatever the caller may see. The audit has
+    -- this search, which is the caller's, and not those by which it is explained.
     for v_hit in
         select h.*
-        from tool_rag.search_tools(
+        from tool_rag._search(
             explain_missing.query, explain_missing.roles, explain_missing.k, null,
             explain_missing.context, explain_missing.conversation, explain_missing.servers,
             explain_missing.token_budget, explain_missing.min_relevance, explain_missing.options,
-            explain_missing.allowed
+            explain_missing.allowed, true
         ) h
         order by h.rank
     loop
@@ -289,10 +290,10 @@ begin
     end if;
 
     select h.rank, h.relevance, h.score, h.tokens, h.explain into v_deep
-    from tool_rag.search_tools(
+    from tool_rag._search(
         explain_missing.query, explain_missing.roles, 1000, null, explain_missing.context,
         null, explain_missing.servers, null, null,
-        explain_missing.options || '{"needs_depth": 0}', explain_missing.allowed
+        explain_missing.options || '{"needs_depth": 0}', explain_missing.allowed, false
     ) h
     where h.server = explain_missing.server and h.name = explain_missing.tool;
     if v_deep.relevance < explain_missing.min_relevance::real then
@@ -305,11 +306,11 @@ begin
         return;
     elsif explain_missing.token_budget is not null and exists (
         select
-        from tool_rag.search_tools(
+        from tool_rag._search(
             explain_missing.query, explain_missing.roles, explain_missing.k, null,
             explain_missing.context, explain_missing.conversation, explain_missing.servers,
             null, explain_missing.min_relevance, explain_missing.options,
-            explain_missing.allowed
+            explain_missing.allowed, false
         ) h
         where h.server = explain_missing.server and h.name = explain_missing.tool
     ) then

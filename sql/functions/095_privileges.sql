@@ -23,8 +23,8 @@ declare
         list_api_keys,list_audit_events,list_changes,list_logins,list_pending_tools,
         list_review_policies,purge_audit,reindex_tools,reject_tools,remove_role,remove_server,
         revoke_access,revoke_api_key,rotate_api_key,set_audit,set_description,
-        set_review_policy,set_roles_claim,store_vectors,texts_to_embed,trust_login,
-        try_approval,unbind_login,upsert_tools,use_embedding_model
+        set_review_policy,set_roles_claim,set_strict_statistics,store_vectors,texts_to_embed,
+        trust_login,try_approval,unbind_login,upsert_tools,use_embedding_model
     }'::text[];
     -- What an admin may edit as rows; triggers, which run as the owner, derive the rest.
     v_edited constant text[] := '{

@@ -1,4 +1,4 @@
-"""`tool-rag audit` and `tool-rag access diff`."""
+"""`tool-rag audit` and `tool-rag access`."""
 
 from __future__ import annotations
 
@@ -73,6 +73,22 @@ def test_access_is_compared_with_a_time(cli: Cli) -> None:
     assert "26 gained, 0 lost" in told.err
     assert len(cli("access", "diff", "--since", "1d", "--all").rows()) == 26
     assert len(cli("access", "diff", "--since", "1d", "--json").json()) == 26
+
+
+def test_strict_statistics_are_switched_and_told(cli: Cli) -> None:
+    command = ("access", "strict-statistics")
+    asked = cli(*command)
+    assert (asked.code, asked.out) == (0, "off\n")
+    assert "count words in the whole catalogue" in asked.err
+    on = cli(*command, "on")
+    assert (on.code, on.out) == (0, "on\n")
+    assert "and in no other" in on.err
+    assert cli(*command, "--json").json() == {"strict_statistics": True}
+    assert cli(*command, "maybe").code == 2
+    assert cli(*command).out == "on\n"
+    (row,) = cli("audit", "changes", "--object", "access_setting").rows()
+    assert row["values"] == "strict_statistics: false -> true"
+    assert cli(*command, "off", "--json").json() == {"strict_statistics": False}
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,13 @@ def test_names_are_never_cut_and_text_is_no_markup() -> None:
     assert max(map(len, narrow.splitlines())) <= 80
 
 
+def test_nothing_steers_a_narrow_terminal() -> None:
+    text = "a\x1b[2J\u202e\nb"
+    narrow = drawn(70, hit(server=text, name=text, reason=text))
+    assert not set("\x1b\u202e") & set(narrow)
+    assert "a<U+001B>[2J<U+202E> b/ " in narrow
+
+
 def test_the_rating_is_the_relevance_where_there_is_one() -> None:
     assert "score" in drawn(120, hit())
     assert "0.091" in drawn(120, hit())

@@ -543,6 +543,26 @@ CREATE FUNCTION tool_rag._is_respelling(p_name text, p_tool text, p_server text)
 
 COMMENT ON FUNCTION tool_rag._is_respelling(p_name text, p_tool text, p_server text) IS 'Whether a name may be meant for a tool''s: the words that differ are the same but for their spelling, begin with the same letter and have the same digits, and what was written is no word itself. So get is no misspelt set, change no charge, v1 no v2.';
 
+CREATE TABLE tool_rag.access_setting (
+    singleton boolean DEFAULT true NOT NULL,
+    roles_claim text[] DEFAULT '{roles}'::text[],
+    strict_statistics boolean DEFAULT false NOT NULL,
+    CONSTRAINT access_setting_roles_claim_check CHECK (((cardinality(roles_claim) > 0) AND (array_position(roles_claim, NULL::text) IS NULL) AND (roles_claim[1] <> ALL (ARRAY['user_metadata'::text, 'raw_user_meta_data'::text])))),
+    CONSTRAINT access_setting_singleton_check CHECK (singleton)
+);
+
+COMMENT ON TABLE tool_rag.access_setting IS 'One row of settings about who asks.';
+
+COMMENT ON COLUMN tool_rag.access_setting.roles_claim IS 'Where request.jwt.claims has the roles, as a path of keys; null: nowhere. Never in what users may edit themselves, as Supabase''s user_metadata.';
+
+COMMENT ON COLUMN tool_rag.access_setting.strict_statistics IS 'Whether every search counts words in the tools that its caller may see and in no other, whatever its option "statistics" says.';
+
+CREATE FUNCTION tool_rag._is_strict() RETURNS boolean
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN COALESCE((SELECT s.strict_statistics FROM tool_rag.access_setting s), true);
+
+COMMENT ON FUNCTION tool_rag._is_strict() IS 'Whether every search counts words in the tools that its caller may see and in no other.';
+
 CREATE FUNCTION tool_rag._is_visible(p_tool_id integer, p_role_ids integer[], p_server_ids integer[], p_gate integer[]) RETURNS boolean
     LANGUAGE sql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1041,6 +1061,19 @@ CREATE FUNCTION tool_rag._rules_on(p_role_id integer, p_server text, p_tool text
 
 COMMENT ON FUNCTION tool_rag._rules_on(p_role_id integer, p_server text, p_tool text) IS 'The rules of a role and its ancestors that fit a tool.';
 
+CREATE FUNCTION tool_rag._search(p_query text, p_roles text[], p_k integer, p_embedding public.vector, p_context text[], p_conversation text, p_servers text[], p_token_budget integer, p_min_relevance double precision, p_options jsonb, p_allowed jsonb, p_is_recorded boolean) RETURNS TABLE(rank integer, server text, name text, title text, description text, input_schema jsonb, is_action boolean, relevance real, score real, tokens integer, reason text, explain jsonb)
+    LANGUAGE plpgsql STABLE ROWS 10
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._search(p_query text, p_roles text[], p_k integer, p_embedding public.vector, p_context text[], p_conversation text, p_servers text[], p_token_budget integer, p_min_relevance double precision, p_options jsonb, p_allowed jsonb, p_is_recorded boolean) IS 'search_tools, which the audit may record or not: what explains a search searches more than once.';
+
 CREATE FUNCTION tool_rag._sees_all() RETURNS boolean
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1382,12 +1415,12 @@ CREATE FUNCTION tool_rag.list_access_changes(since timestamp with time zone, unt
 
 COMMENT ON FUNCTION tool_rag.list_access_changes(since timestamp with time zone, until timestamp with time zone) IS 'Which roles gained or lost which tools between two times (by default until now), whatever did it: rules, their end, inheritance, tools or servers that came, went or were switched. For admins.';
 
-CREATE FUNCTION tool_rag.list_api_keys() RETURNS TABLE(name text, public_id text, roles text[], identity jsonb, state text, expires_at timestamp with time zone, created_at timestamp with time zone, rotated_at timestamp with time zone, last_used_at timestamp with time zone)
+CREATE FUNCTION tool_rag.list_api_keys(name text DEFAULT NULL::text) RETURNS TABLE(name text, public_id text, roles text[], identity jsonb, state text, expires_at timestamp with time zone, created_at timestamp with time zone, rotated_at timestamp with time zone, last_used_at timestamp with time zone)
     LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag.list_api_keys() IS 'The keys, without anything by which one could ask. last_used_at is right to a minute. For admins.';
+COMMENT ON FUNCTION tool_rag.list_api_keys(name text) IS 'The keys, or the one of a name, without anything by which one could ask. last_used_at is right to a minute. For admins.';
 
 CREATE FUNCTION tool_rag.list_audit_events(since timestamp with time zone DEFAULT NULL::timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone, kind text DEFAULT NULL::text, outcome text DEFAULT NULL::text, login text DEFAULT NULL::text, max_rows integer DEFAULT 100) RETURNS TABLE(happened_at timestamp with time zone, kind text, login text, acting_role text, actor text, roles text[], conversation text, outcome text, tools integer, tokens integer, milliseconds real, detail jsonb, event_id bigint)
     LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
@@ -1618,12 +1651,6 @@ COMMENT ON FUNCTION tool_rag.rotate_api_key(name text, digest bytea, grace inter
 CREATE FUNCTION tool_rag.search_tools(query text, roles text[] DEFAULT NULL::text[], k integer DEFAULT 8, embedding public.vector DEFAULT NULL::public.vector, context text[] DEFAULT '{}'::text[], conversation text DEFAULT NULL::text, servers text[] DEFAULT NULL::text[], token_budget integer DEFAULT NULL::integer, min_relevance double precision DEFAULT NULL::double precision, options jsonb DEFAULT '{}'::jsonb, allowed jsonb DEFAULT NULL::jsonb) RETURNS TABLE(rank integer, server text, name text, title text, description text, input_schema jsonb, is_action boolean, relevance real, score real, tokens integer, reason text, explain jsonb)
     LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 10
     SET search_path TO 'pg_catalog', 'pg_temp'
-    SET jit TO 'off'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET enable_hashjoin TO 'off'
-    SET enable_mergejoin TO 'off'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.search_tools(query text, roles text[], k integer, embedding public.vector, context text[], conversation text, servers text[], token_budget integer, min_relevance double precision, options jsonb, allowed jsonb) IS 'The tools that serve a request, best first, among those that the caller''s roles may see (null: the roles of the session''s setting, token or login). allowed, as {"server": {"tools": ["name", ...]}}, takes away all others before anything is ranked. k: how many; servers: only of servers that fit these patterns; embedding: the query''s vector by a model that was added, the one in use or that of the option "model", which ranks beside the rest; options: {"exact": true} scores every permitted tool; "rrf_k", "words_weight", "meaning_weight", "model_weight" and "score_weight" change the fusion, "needs_depth" how far dependencies are followed (0: not at all); "split" whether several requests in one are told apart, "anchor" which tools that it names go first, "context_weight" what earlier messages count; "keep_order" keeps tools that record_sent noted for the conversation in place; "statistics": "permitted" counts words in the tools that the caller may see and in no other. context: earlier messages of the user, oldest first, which count where the request says little; conversation: its tools of the last three turns stay; token_budget: only what fits; min_relevance: only tools that serve with that probability. Dependencies, tools in use and tools sent before come on top of k. reason and explain say why a tool is there.';
@@ -1683,6 +1710,13 @@ CREATE FUNCTION tool_rag.set_roles_claim(path text[]) RETURNS void
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.set_roles_claim(path text[]) IS 'Where the claims of a token (the setting request.jwt.claims) have the roles: a path of keys, at first {roles}; null: nowhere.';
+
+CREATE FUNCTION tool_rag.set_strict_statistics(strict boolean DEFAULT NULL::boolean) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag.set_strict_statistics(strict boolean) IS 'Says whether every search counts words in the tools that its caller may see and in no other, whatever its option "statistics" says; null only asks. Returns what holds then.';
 
 CREATE FUNCTION tool_rag.store_rules(rules jsonb, replaced_roles text[] DEFAULT '{}'::text[]) RETURNS TABLE(change text, role text, server_pattern text, tool_pattern text, effect text, former_until timestamp with time zone, valid_until timestamp with time zone)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1764,20 +1798,6 @@ CREATE FUNCTION tool_rag.use_embedding_model(name text) RETURNS void
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag.use_embedding_model(name text) IS 'From its commit on a search takes a caller''s vector for one of this model; "built-in" goes back.';
-
-CREATE TABLE tool_rag.access_setting (
-    singleton boolean DEFAULT true NOT NULL,
-    roles_claim text[] DEFAULT '{roles}'::text[],
-    strict_statistics boolean DEFAULT false NOT NULL,
-    CONSTRAINT access_setting_roles_claim_check CHECK (((cardinality(roles_claim) > 0) AND (array_position(roles_claim, NULL::text) IS NULL) AND (roles_claim[1] <> ALL (ARRAY['user_metadata'::text, 'raw_user_meta_data'::text])))),
-    CONSTRAINT access_setting_singleton_check CHECK (singleton)
-);
-
-COMMENT ON TABLE tool_rag.access_setting IS 'One row of settings about who asks.';
-
-COMMENT ON COLUMN tool_rag.access_setting.roles_claim IS 'Where request.jwt.claims has the roles, as a path of keys; null: nowhere. Never in what users may edit themselves, as Supabase''s user_metadata.';
-
-COMMENT ON COLUMN tool_rag.access_setting.strict_statistics IS 'Whether every search counts words in the tools that its caller may see and in no other, whatever its option "statistics" says.';
 
 CREATE TABLE tool_rag.alembic_version (
     version_num character varying(32) NOT NULL
@@ -3079,6 +3099,10 @@ REVOKE ALL ON FUNCTION tool_rag._is_identifier(p_text text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._is_respelling(p_name text, p_tool text, p_server text) FROM PUBLIC;
 
+GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.access_setting TO tool_rag_admin;
+
+REVOKE ALL ON FUNCTION tool_rag._is_strict() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._is_visible(p_tool_id integer, p_role_ids integer[], p_server_ids integer[], p_gate integer[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._is_within(p_role_ids integer[], p_bound_ids integer[]) FROM PUBLIC;
@@ -3194,6 +3218,8 @@ REVOKE ALL ON FUNCTION tool_rag._role_ids(p_names text[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tool_rag._rows_at(p_object text, p_time timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._rules_on(p_role_id integer, p_server text, p_tool text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._search(p_query text, p_roles text[], p_k integer, p_embedding public.vector, p_context text[], p_conversation text, p_servers text[], p_token_budget integer, p_min_relevance double precision, p_options jsonb, p_allowed jsonb, p_is_recorded boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._sees_all() FROM PUBLIC;
 
@@ -3325,8 +3351,8 @@ GRANT ALL ON FUNCTION tool_rag.lint_tools(payload jsonb) TO tool_rag_admin;
 REVOKE ALL ON FUNCTION tool_rag.list_access_changes(since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION tool_rag.list_access_changes(since timestamp with time zone, until timestamp with time zone) TO tool_rag_admin;
 
-REVOKE ALL ON FUNCTION tool_rag.list_api_keys() FROM PUBLIC;
-GRANT ALL ON FUNCTION tool_rag.list_api_keys() TO tool_rag_admin;
+REVOKE ALL ON FUNCTION tool_rag.list_api_keys(name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.list_api_keys(name text) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.list_audit_events(since timestamp with time zone, until timestamp with time zone, kind text, outcome text, login text, max_rows integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION tool_rag.list_audit_events(since timestamp with time zone, until timestamp with time zone, kind text, outcome text, login text, max_rows integer) TO tool_rag_admin;
@@ -3474,6 +3500,9 @@ GRANT ALL ON FUNCTION tool_rag.set_review_policy(server text, policy text, lint 
 REVOKE ALL ON FUNCTION tool_rag.set_roles_claim(path text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION tool_rag.set_roles_claim(path text[]) TO tool_rag_admin;
 
+REVOKE ALL ON FUNCTION tool_rag.set_strict_statistics(strict boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.set_strict_statistics(strict boolean) TO tool_rag_admin;
+
 REVOKE ALL ON FUNCTION tool_rag.store_rules(rules jsonb, replaced_roles text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION tool_rag.store_rules(rules jsonb, replaced_roles text[]) TO tool_rag_editor;
 GRANT ALL ON FUNCTION tool_rag.store_rules(rules jsonb, replaced_roles text[]) TO tool_rag_admin;
@@ -3512,8 +3541,6 @@ GRANT ALL ON FUNCTION tool_rag.upsert_tools(payload jsonb) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.use_embedding_model(name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tool_rag.use_embedding_model(name text) TO tool_rag_admin;
-
-GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.access_setting TO tool_rag_admin;
 
 GRANT SELECT ON TABLE tool_rag.alembic_version TO tool_rag_admin;
 

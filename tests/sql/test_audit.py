@@ -441,6 +441,35 @@ def test_searches_are_recorded_as_far_as_the_level_has_it(connection: Connection
     assert found == ["crm/refund", "crm/get_customer"]
 
 
+@pytest.mark.parametrize(
+    ("tool", "more", "outcome"),
+    [
+        ("refund", "", "listed"),
+        ("close_ticket", "", "not_permitted"),
+        ("get_customer", ", servers => '{mail}'", "other_server"),
+        ("get_customer", ", min_relevance => 0.99", "below_cut_off"),
+        ("get_customer", ", k => 1, options => '{\"needs_depth\": 0}'", "crowded_out"),
+        ("get_customer", ", token_budget => 30", "over_budget"),
+    ],
+)
+def test_what_explains_a_search_is_recorded_as_that_search(
+    connection: Connection, tool: str, more: str, outcome: str
+) -> None:
+    fill(connection)
+    connection.execute("delete from tool_rag.dependency")
+    allow(connection, "support", "crm", "refund")
+    connection.execute("select tool_rag.set_audit('full')")
+    said = column(
+        connection,
+        "select outcome from tool_rag.explain_missing('give money back', 'crm', %s,"
+        f" roles => '{{support}}'{more})",
+        tool,
+    )
+    assert said == [outcome]
+    (row,) = searches(connection)
+    assert (row[0], row[6]["query"]) == (["support"], "give money back")
+
+
 def test_a_search_in_a_read_only_transaction_goes_to_the_log(connection: Connection) -> None:
     fill(connection)
     allow(connection, "support", "crm", "refund")

@@ -407,6 +407,8 @@ def test_bound_logins_neither_see_nor_edit_the_catalogue(company: Company) -> No
         "use_embedding_model('built-in')",
         "drop_embedding_model('built-in')",
         "set_roles_claim('{x}')",
+        "set_strict_statistics()",
+        "set_strict_statistics(false)",
         "set_description('desk', 'nothing', 'x')",
         "set_audit('off')",
         "purge_audit()",

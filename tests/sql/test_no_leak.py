@@ -2,11 +2,13 @@
 
 Each case is a random catalogue, all of whose texts hold words of their own ("marks"), with random
 roles, inheritance, rules, ends, edits and a random caller; what that may see is said by
-`test_access.Model`. Every function that the group of readers may execute is called with random
-arguments, among them marks of hidden tools, nearly such marks, and names. What comes back, be it
-rows, errors or notices, holds no mark of a hidden tool that the call itself did not write. And it
-is the same, to the byte, where all hidden tools are worded differently; and, with statistics of
-the permitted tools alone, where there are other hidden tools altogether.
+`test_access.Model`. Of some tools other versions wait, or were rejected, refused or approved, as
+the policies of their servers have it: of these only what serves is ever seen. Every function that
+the group of readers may execute is called with random arguments, among them marks of hidden tools,
+nearly such marks, and names. What comes back, be it rows, errors or notices, holds no mark of
+anything hidden that the call itself did not write. And it is the same, to the byte, where all that
+is hidden is worded differently; and, with statistics of the permitted tools alone, where there are
+other hidden tools altogether, and nothing waits.
 
 TOOL_RAG_TEST_CASES sets the number of cases.
 """
@@ -21,7 +23,7 @@ import re
 import string
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Any
 
@@ -47,6 +49,7 @@ CASES = int(os.environ.get("TOOL_RAG_TEST_CASES", "12"))
 
 VERBS = ("get", "list", "create", "delete", "send")
 NOUNS = ("invoice", "order", "room", "forecast", "mail", "report")
+POLICIES = ("trust", "review", "review", "withhold", "withhold", "refuse")
 ROLES = ("clerk", "boss", "guest", "auditor")
 # They say how many tools have a word, so that other hidden tools change their scores.
 COUNTING = ("search_tools", "search_tools_batch", "explain_missing")
@@ -56,13 +59,33 @@ Answer = tuple[Any, ...]
 Call = tuple[str, sql.Composed | sql.SQL, dict[str, Any]]
 
 
+@dataclass(frozen=True)
+class Version:
+    """Another version of a tool, which an export brings under the policy of its server.
+
+    Attributes:
+        home: the number of the server.
+        tool: the number of the tool; None for one that is new, which never serves here.
+        definition: what the export says.
+        fate: "waits" (or is refused, by policy), "rejected" or "approved".
+
+    """
+
+    home: int
+    tool: int | None
+    definition: dict[str, Any]
+    fate: str
+
+
 @dataclass
 class Draft:
     """A catalogue before it is written: `<3>` stands for the mark with the number 3.
 
     Attributes:
         owners: of each mark its owner: the numbers of the tools that must all be visible; a server
-            is known by any one of its tools.
+            is known by any one of its tools, and what belongs to none of any is never shown.
+        policies: of each server.
+        titles: of each server, as it comes with other versions; under review it is not taken.
 
     """
 
@@ -74,6 +97,9 @@ class Draft:
     parents: list[tuple[str, str]] = field(default_factory=list)
     rules: list[tuple[str, str, str, str, str | None]] = field(default_factory=list)
     edits: list[tuple[str, int]] = field(default_factory=list)
+    policies: list[str] = field(default_factory=list)
+    titles: list[str] = field(default_factory=list)
+    versions: list[Version] = field(default_factory=list)
 
     def mark(self, kind: str, *tools: int) -> str:
         self.owners.append((kind, tools))
@@ -82,6 +108,55 @@ class Draft:
     def words(self, *tools: int) -> str:
         rng = self.rng
         return f"{rng.choice(VERBS)} the {rng.choice(NOUNS)} {self.mark('all', *tools)} of a day"
+
+    def name(self, *tools: int) -> str:
+        rng = self.rng
+        return f"{rng.choice(VERBS)}_{rng.choice(NOUNS)}_{self.mark('any', *tools)}"
+
+    def definition(self, name: str, *tools: int) -> dict[str, Any]:
+        """Return texts that belong to one tool, or to none."""
+        rng = self.rng
+
+        def words() -> str:
+            noun = rng.choice(NOUNS)
+            return f"{rng.choice(VERBS)} the {noun} {self.mark('any', *tools)} of a day"
+
+        parameter = f"{rng.choice(NOUNS)}_{self.mark('any', *tools)}"
+        return {
+            "name": name,
+            "title": words(),
+            "description": words(),
+            "input_schema": {
+                "type": "object",
+                "properties": {
+                    parameter: {"type": "string", "description": words()},
+                    "kind": {"enum": [self.mark("any", *tools), "other"]},
+                },
+            },
+            "output_schema": {"type": "object", "title": words()},
+            "annotations": {"title": self.mark("any", *tools)},
+        }
+
+    def new_tools(self, marks: list[str]) -> list[Tool]:
+        """Return the names of tools that wait and are not in the catalogue."""
+        new = [version for version in self.versions if version.tool is None]
+        filled = fill([(self.servers[v.home], v.definition["name"]) for v in new], marks)
+        return [(server, name) for server, name in filled]
+
+    def withheld(self, names: list[Tool]) -> set[Tool]:
+        """Return the tools that policies hide, whatever else there is."""
+        return {
+            names[version.tool]
+            for version in self.versions
+            if version.tool is not None
+            and self.policies[version.home] == "withhold"
+            and version.fate != "approved"
+        }
+
+    def served(self) -> list[dict[str, Any]]:
+        """Return the definition of each tool that serves, once all was decided."""
+        approved = {v.tool: v.definition for v in self.versions if v.fate == "approved"}
+        return [approved.get(number, tool["definition"]) for number, tool in enumerate(self.tools)]
 
 
 def draw(rng: random.Random) -> Draft:
@@ -92,25 +167,17 @@ def draw(rng: random.Random) -> Draft:
         here = [tool for tool, home in enumerate(homes) if home == server]
         draft.servers.append(f"srv{draft.mark('any', *here)}")
     for tool, home in enumerate(homes):
-        parameter = f"{rng.choice(NOUNS)}_{draft.mark('all', tool)}"
-        schema = {
-            "type": "object",
-            "properties": {
-                parameter: {"type": "string", "description": draft.words(tool)},
-                "kind": {"enum": [draft.mark("all", tool), "other"]},
-            },
-        }
+        name = draft.name(tool)
         draft.tools.append(
             {
                 "home": home,
-                "name": f"{rng.choice(VERBS)}_{rng.choice(NOUNS)}_{draft.mark('all', tool)}",
-                "title": draft.words(tool),
-                "description": draft.words(tool),
-                "input_schema": schema,
-                "output_schema": {"type": "object", "title": draft.words(tool)},
-                "annotations": {"title": draft.mark("all", tool)},
-                "synonym": draft.words(tool),
+                "name": name,
                 "example": draft.words(tool),
+                # From here on what another version may replace.
+                "first_mark": len(draft.owners),
+                "definition": draft.definition(name, tool),
+                "synonym": draft.words(tool),
+                "end_mark": len(draft.owners),
             }
         )
     for _ in range(count):
@@ -139,7 +206,33 @@ def draw(rng: random.Random) -> Draft:
                 rng.randrange(100),
             )
         )
+    draw_versions(draft, homes)
     return draft
+
+
+def draw_versions(draft: Draft, homes: list[int]) -> None:
+    rng = draft.rng
+    draft.policies = [rng.choice(POLICIES) for _ in draft.servers]
+    draft.titles = [f"Server {draft.mark('any')}" for _ in draft.servers]
+    for number, home in enumerate(homes):
+        if draft.policies[home] == "trust" or rng.random() < 0.25:
+            continue
+        fate = rng.choice(["waits", "waits", "rejected", "approved"])
+        tool = draft.tools[number]
+        if fate == "approved":
+            # What it was is nobody's any more.
+            for mark in range(tool["first_mark"], tool["end_mark"]):
+                draft.owners[mark] = ("any", ())
+        owner = (number,) if fate == "approved" else ()
+        definition = draft.definition(tool["name"], *owner)
+        definition["synonyms"] = [f"{rng.choice(NOUNS)} {draft.mark('any', *owner)}"]
+        draft.versions.append(Version(home, number, definition, fate))
+    for home, policy in enumerate(draft.policies):
+        if policy != "trust" and rng.random() < 0.5:
+            definition = draft.definition(draft.name())
+            draft.versions.append(
+                Version(home, None, definition, rng.choice(["waits", "rejected"]))
+            )
 
 
 def make_marks(rng: random.Random, count: int) -> list[str]:
@@ -161,6 +254,7 @@ def build(
         {
             "servers": draft.servers,
             "tools": draft.tools,
+            "served": draft.served(),
             "needs": draft.needs,
             "rules": draft.rules,
         },
@@ -174,11 +268,8 @@ def build(
             "server": server,
             "title": f"Server {server}",
             "tools": [
-                {
-                    key: value
-                    for key, value in full["tools"][number].items()
-                    if key not in ("home", "synonym", "example")
-                }
+                # Where others are left out, nothing waits and nothing was reviewed.
+                full["served"][number] if without else full["tools"][number]["definition"]
                 for number in kept
                 if names[number][0] == server
             ],
@@ -192,9 +283,14 @@ def build(
     for number in kept:
         tool = full["tools"][number]
         connection.execute(
-            "select tool_rag.add_synonym(%s, %s, %s), tool_rag.add_example(%s, %s, %s)",
-            [tool["synonym"], *names[number], *names[number], tool["example"]],
+            "select tool_rag.add_example(%s, %s, %s)", [*names[number], tool["example"]]
         )
+        if not (without and "synonyms" in full["served"][number]):
+            connection.execute(
+                "select tool_rag.add_synonym(%s, %s, %s)", [tool["synonym"], *names[number]]
+            )
+    if not without:
+        review(connection, draft, marks)
     for one, other, reason in full["needs"]:
         if one not in without and other not in without:
             connection.execute(
@@ -231,7 +327,12 @@ def build(
                 rule[1:3],
             )
         elif kind == "revoke":
-            connection.execute("select tool_rag.revoke_tools(%s, %s, %s, %s)", rule[:4])
+            # Unless the role was dismissed before.
+            connection.execute(
+                "select tool_rag.revoke_tools(r.name, %s, %s, %s) from tool_rag.role r"
+                " where r.name = %s",
+                [*rule[1:4], rule[0]],
+            )
         else:
             connection.execute("delete from tool_rag.role where name = %s", [rule[0]])
     # Of one turn, and in places of their own: both are what the conversation knows by itself.
@@ -245,6 +346,32 @@ def build(
         [[server for server, _ in names], [name for _, name in names]],
     )
     return names
+
+
+def review(connection: Connection, draft: Draft, marks: list[str]) -> None:
+    """Set policies, have servers offer other versions, and decide on some of these."""
+    servers, titles, tools = fill([draft.servers, draft.titles, draft.tools], marks)
+    for home, (server, policy) in enumerate(zip(servers, draft.policies, strict=True)):
+        if policy == "trust":
+            continue
+        offered = {tool["name"]: tool["definition"] for tool in tools if tool["home"] == home}
+        versions = [version for version in draft.versions if version.home == home]
+        for version in versions:
+            definition = fill(version.definition, marks)
+            offered[definition["name"]] = definition
+        connection.execute("select tool_rag.set_review_policy(%s, %s)", [server, policy])
+        export = {"server": server, "title": titles[home], "tools": list(offered.values())}
+        connection.execute("select tool_rag.upsert_tools(%s)", [json.dumps(export)])
+        for version in versions:
+            if version.fate != "waits":
+                decide = "approve_tools" if version.fate == "approved" else "reject_tools"
+                done = column(
+                    connection,
+                    f"select name from tool_rag.{decide}(%s, %s)",
+                    server,
+                    fill(version.definition["name"], marks),
+                )
+                assert len(done) == 1
 
 
 def others(draft: Draft) -> list[dict[str, Any]]:
@@ -416,14 +543,49 @@ class Arguments:
                 given[argument] = self.makers[argument]()
         if "server" in given and {"tool", "name"} & given.keys():
             given["server"], given["tool" if "tool" in given else "name"] = self.pair()
-        statement = sql.SQL("select * from tool_rag.{}({})").format(
-            sql.Identifier(function),
-            sql.SQL(", ").join(
-                sql.SQL("{} => {}").format(sql.Identifier(name), sql.Placeholder(name))
-                for name in given
-            ),
+        return call_of(function, given)
+
+
+def call_of(function: str, given: dict[str, Any]) -> Call:
+    statement = sql.SQL("select * from tool_rag.{}({})").format(
+        sql.Identifier(function),
+        sql.SQL(", ").join(
+            sql.SQL("{} => {}").format(sql.Identifier(name), sql.Placeholder(name))
+            for name in given
+        ),
+    )
+    return function, statement, given
+
+
+def describe(server: str, name: str, roles: list[str]) -> Call:
+    return call_of("describe_tool", {"server": server, "name": name, "roles": roles})
+
+
+def reviewed_tools(draft: Draft, marks: list[str], names: list[Tool]) -> list[Tool]:
+    """Return the tools that have another version, and those that are only that."""
+    known = [names[version.tool] for version in draft.versions if version.tool is not None]
+    return known + draft.new_tools(marks)
+
+
+def is_described(answer: Answer, tool: dict[str, Any] | None) -> bool:
+    """Return whether `describe_tool` answers with a definition, or with that there is none."""
+    if tool is None:
+        return answer[:2] == ("error", "42704")
+    said = [tool[key] for key in ("title", "description", "input_schema", "output_schema")]
+    return answer[0] == "rows" and all(part in answer[1] for part in said)
+
+
+def in_review(connection: Connection) -> Counter[str]:
+    """Return how many versions wait or were rejected, and how many tools that hides."""
+    return Counter(
+        column(
+            connection,
+            "select replace(state, 'refused', 'rejected') from tool_rag.pending_tool"
+            " union all select 'withheld' from tool_rag.tool t where t.withheld and exists ("
+            " select from tool_rag.pending_tool p"
+            " where p.server_id = t.server_id and p.name = t.name)",
         )
-        return function, statement, given
+    )
 
 
 def functions_of_readers(connection: Connection) -> list[tuple[str, list[str], int]]:
@@ -541,6 +703,7 @@ def test_what_is_hidden_comes_out_by_no_function(
     functions = functions_of_readers(connection)
     assert len(functions) > 10
     asked, marks_hidden, denied = 0, 0, 0
+    seen = Counter[str]()
     for case in range(CASES):
         rng = random.Random(f"{seed} {case}")
         draft = draw(rng)
@@ -548,13 +711,14 @@ def test_what_is_hidden_comes_out_by_no_function(
         is_strict = rng.random() < 0.5
         with undone(connection):
             names = build(connection, draft, marks)
-            caller = draw_caller(rng, names)
+            waiting = draft.new_tools(marks)
+            caller = draw_caller(rng, names + waiting)
             if caller.bound is not None and not column(
                 connection, "select name from tool_rag.role where name = any(%s)", caller.bound
             ):
                 continue
             visible = {n for n, tool in enumerate(names) if tool in caller.sees(connection)}
-            arguments = Arguments(rng, draft, marks, names, caller)
+            arguments = Arguments(rng, draft, marks, names + waiting, caller)
             calls = [
                 arguments.call(function, named, required)
                 for function, named, required in functions
@@ -562,7 +726,20 @@ def test_what_is_hidden_comes_out_by_no_function(
             ]
             if caller.roles is None and caller.allowed is None:
                 calls.append(("my_tools", sql.SQL("select * from tool_rag.my_tools"), {}))
+            seen += in_review(connection)
+            expected = [
+                (role, tool, tool in replace(caller, roles=[role], allowed=None).sees(connection))
+                for role in ROLES
+                for tool in reviewed_tools(draft, marks, names)
+            ]
             told = list(answers(connection, reader, caller, calls, is_strict))
+            # Each role is shown the version that serves, or nothing.
+            served = dict(zip(names, fill(draft.served(), marks), strict=True))
+            assert not {tool for _, tool, shown in expected if shown} & draft.withheld(names)
+            for role, tool, shown in expected:
+                answer = ask(connection, describe(*tool, [role]), [])
+                assert is_described(answer, served.get(tool) if shown else None), (case, answer)
+                seen["shown"] += shown
         unseen = hidden_marks(draft, marks, visible)
         for call, answer in zip(calls, told, strict=True):
             text, written = repr(answer).lower(), repr(call[2]).lower()
@@ -592,7 +769,14 @@ def test_what_is_hidden_comes_out_by_no_function(
         asked += 2 * len(calls)
     assert marks_hidden > 0
     assert denied > 0
-    record_property("tried", f"{CASES} catalogues, {asked} calls of {len(functions)} functions")
+    assert all(seen[kind] > 0 for kind in ("waiting", "withheld", "rejected", "shown")), seen
+    record_property(
+        "tried",
+        f"{CASES} catalogues, {asked} calls of {len(functions)} functions;"
+        f" {seen['waiting']} versions"
+        f" waited, {seen['rejected']} were rejected or refused; {seen['withheld']} tools were"
+        f" withheld; {seen['shown']} times a role was shown one with another version",
+    )
 
 
 COMMANDS = (
@@ -615,6 +799,7 @@ COMMANDS = (
     ("explain-access", "boss", "PAIR"),
     ("lint",),
     ("review", "list"),
+    ("review", "show", "PAIR"),
     ("audit", "changes"),
     ("audit", "events"),
     ("access", "diff", "--since", "2001-02-03"),
@@ -648,7 +833,7 @@ def test_what_is_hidden_comes_out_by_no_command(
             caller = Caller(roles=roles, setting=None, bound=None, allowed=None)
             visible = {n for n, tool in enumerate(names) if tool in caller.sees(admin)}
         unseen = hidden_marks(draft, marks, visible)
-        arguments = Arguments(rng, draft, marks, names, caller)
+        arguments = Arguments(rng, draft, marks, names + draft.new_tools(marks), caller)
         monkeypatch.setenv("TOOL_RAG_DATABASE_URL", url.replace("postgres@", f"{login}@"))
         for command in COMMANDS:
             given = [part for word in command for part in arguments.words_for(word)]
@@ -734,6 +919,35 @@ def test_no_caller_switches_strict_statistics_off(clerk: Connection) -> None:
     # Without its row nobody has said that it is off.
     clerk.execute("delete from tool_rag.access_setting")
     assert [scores(clerk, request) for request in REQUESTS] == strict
+
+
+def test_strict_statistics_are_set_and_told(clerk: Connection) -> None:
+    def held(strict: bool | None = None) -> bool:
+        (answer,) = column(clerk, "select tool_rag.set_strict_statistics(%s)", strict)
+        return bool(answer)
+
+    usual = [scores(clerk, request) for request in REQUESTS]
+    strict = [scores(clerk, request, options=STRICT) for request in REQUESTS]
+    assert held() is False
+    assert held(True) is True
+    assert [scores(clerk, request) for request in REQUESTS] == strict
+    with undone(clerk):
+        # Where it only asks it writes nothing.
+        clerk.execute("set local transaction_read_only = on")
+        assert held() is True
+    assert held(True) is True
+    assert held(False) is False
+    assert [scores(clerk, request) for request in REQUESTS] == usual
+    changes = clerk.execute(
+        "select action, before -> 'strict_statistics', after -> 'strict_statistics'"
+        " from tool_rag.list_changes(objects => '{access_setting}')"
+    ).fetchall()
+    assert changes == [("update", True, False), ("update", False, True)]
+    # A row that was removed is made anew, without making tokens count that did not.
+    clerk.execute("delete from tool_rag.access_setting")
+    assert held() is True
+    assert held(False) is False
+    assert column(clerk, "select roles_claim from tool_rag.access_setting") == [None]
 
 
 def test_a_word_of_hidden_tools_alone_weighs_as_one_of_none(clerk: Connection) -> None:

@@ -63,6 +63,7 @@ from .logins import (
     list_logins,
     revoke_access,
     set_roles_claim,
+    set_strict_statistics,
     trust_login,
     unbind_login,
 )
@@ -157,6 +158,7 @@ __all__ = [
     "set_description",
     "set_review_policy",
     "set_roles_claim",
+    "set_strict_statistics",
     "store_rules",
     "store_vectors",
     "suggest_dependencies",

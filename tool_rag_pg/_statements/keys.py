@@ -92,12 +92,16 @@ def revoke_api_key(name: str) -> Call[None]:
     )
 
 
-def list_api_keys() -> Call[list[ListedKey]]:
-    """Return the keys, without anything by which one could ask."""
+def list_api_keys(name: str | None = None) -> Call[list[ListedKey]]:
+    """Return the keys, without anything by which one could ask.
+
+    Args:
+        name: only the key of this name; none is an empty list.
+    """
     return Call(
         "select name, public_id, roles, identity, state, expires_at, created_at, rotated_at,"
-        " last_used_at from tool_rag.list_api_keys()",
-        {},
+        " last_used_at from tool_rag.list_api_keys(name => %(name)s)",
+        {"name": None if name is None else clean(name)},
         lambda rows: [ListedKey(**row) for row in rows],
     )
 

@@ -16,6 +16,7 @@ __all__ = [
     "list_logins",
     "revoke_access",
     "set_roles_claim",
+    "set_strict_statistics",
     "trust_login",
     "unbind_login",
 ]
@@ -117,6 +118,21 @@ def set_roles_claim(path: Sequence[str] | None) -> Call[None]:
         "select tool_rag.set_roles_claim(path => %(path)s) as result",
         {"path": as_list(path, "path")},
         lambda _: None,
+    )
+
+
+def set_strict_statistics(strict: bool | None = None) -> Call[bool]:
+    """Say whether every search counts words in its caller's tools alone; return what holds then.
+
+    No caller can switch it off: it holds whatever the option "statistics" of a search says.
+
+    Args:
+        strict: None only asks.
+    """
+    return Call(
+        "select tool_rag.set_strict_statistics(strict => %(strict)s) as result",
+        {"strict": strict},
+        scalar,
     )
 
 
