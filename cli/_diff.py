@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 from typing import Any, Literal
 
-from tool_rag_pg.cli._visible import visible
+from tool_rag_pg._visible import visible
 
 __all__ = ["Part", "differences", "print_parts", "word_diff"]
 

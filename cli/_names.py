@@ -14,6 +14,7 @@ __all__ = [
     "join",
     "read_duration",
     "read_since",
+    "read_start",
     "read_text",
     "read_until",
     "split_name",
@@ -70,6 +71,18 @@ def read_until(text: str) -> datetime:
     if until <= datetime.now(UTC):
         raise InvalidArgument(f"{text} does not lie in the future", hint=_TIME_HINT)
     return until
+
+
+def read_start(text: str) -> datetime:
+    """Return the time, to the minute, that `30d`, `12h` or an ISO 8601 time means.
+
+    What tables show of it is then all that there is, so that it can be typed again.
+
+    Raises:
+        InvalidArgument: it is neither.
+    """
+    start = _read_time(text, 1)
+    return start.replace(second=0, microsecond=0) if _DURATION.fullmatch(text) else start
 
 
 def read_since(text: str) -> datetime:

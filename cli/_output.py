@@ -13,7 +13,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from tool_rag_pg.cli._visible import escaped, visible
+from tool_rag_pg._visible import escaped, visible
 from tool_rag_pg.errors import ToolRagError
 
 __all__ = [

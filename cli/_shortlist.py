@@ -124,5 +124,6 @@ def _facts(explain: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
     ]
     grant = explain.get("grant", {})
     until = f" until {grant['valid_until']}" if grant.get("valid_until") else ""
-    allowed = f"{grant['role']}: {grant['rule']}{until}" if grant else ""
+    hours = f", {grant['hours']}" if grant.get("hours") else ""
+    allowed = f"{grant['role']}: {grant['rule']}{until}{hours}" if grant else ""
     return (*arms, "; ".join(causes), allowed)

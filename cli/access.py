@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from tool_rag_pg.cli._context import connect
-from tool_rag_pg.cli._names import join, read_until, split_name, split_pattern
+from tool_rag_pg.cli._names import join, read_start, read_until, split_name, split_pattern
 from tool_rag_pg.cli._output import note, print_json, print_table, print_text
 from tool_rag_pg.errors import InvalidArgument, ToolRagError
 
@@ -140,20 +140,43 @@ def grant(
         str | None,
         typer.Option(metavar="T", help="End: 30d, 12h, or a time (ISO 8601; UTC if unsaid)."),
     ] = None,
+    from_: Annotated[
+        str | None, typer.Option("--from", metavar="T", help="Beginning, likewise. Default: now.")
+    ] = None,
+    hours: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOURS", help="Only then: 'Mon-Fri 09:00-17:00 Europe/Berlin'. Default: always."
+        ),
+    ] = None,
 ) -> None:
     """Add one rule."""
     from tool_rag_pg.retriever import ToolRetriever
 
     server, tool = split_pattern(pattern)
+    effect: Literal["allow", "deny"] = "deny" if deny else "allow"
+    start = read_start(from_) if from_ is not None else None
     end = read_until(until) if until is not None else None
     with connect(ctx) as connection:
-        count = ToolRetriever(connection).grant_tools(
-            role, server, tool, effect="deny" if deny else "allow", valid_until=end
+        retriever = ToolRetriever(connection)
+        count = retriever.grant_tools(
+            role, server, tool, effect=effect, valid_until=end, valid_from=start, hours=hours
         )
+        same = [
+            rule
+            for rule in retriever.list_rules(role)
+            if (rule.rule_role, rule.effect, rule.server_pattern, rule.tool_pattern)
+            == (role, effect, server, tool)
+        ]
     note(
-        f"{role}: {'deny' if deny else 'allow'} {pattern}{_until(end)}, "
+        f"{role}: {effect} {pattern}{_when(start, end, hours)}, "
         f"which fits {count:,} tool{'s' * (count != 1)} today."
     )
+    if len(same) > 1:
+        note(
+            f"With other beginnings or hours the same rule stands {len(same) - 1:,} more "
+            f"time{'s' * (len(same) > 2)}, each for itself: tool-rag roles show {role}"
+        )
     if not count:
         note("Warning: no tool fits it yet. See what there is: tool-rag tools list")
 
@@ -171,6 +194,16 @@ def revoke(
         bool | None,
         typer.Option("--allow/--deny", help="Only the allow or only the deny. Default: both."),
     ] = None,
+    from_: Annotated[
+        str | None,
+        typer.Option("--from", metavar="T", help="Only with this beginning. Default: with any."),
+    ] = None,
+    hours: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOURS", help="Only with these hours, or 'always'. Default: with any."
+        ),
+    ] = None,
 ) -> None:
     """Remove the rules of one pattern."""
     from tool_rag_pg.retriever import ToolRetriever
@@ -179,13 +212,17 @@ def revoke(
     effect: Literal["allow", "deny"] | None = (
         None if allow is None else "allow" if allow else "deny"
     )
+    start = read_start(from_) if from_ is not None else None
     with connect(ctx) as connection:
         retriever = ToolRetriever(connection)
-        count = retriever.revoke_tools(role, server, tool, effect=effect)
+        count = retriever.revoke_tools(
+            role, server, tool, effect=effect, valid_from=start, hours=hours
+        )
         rules = [rule for rule in retriever.list_rules(role) if rule.rule_role == role]
     if not count:
         raise ToolRagError(
-            f"the role {role!r} has no {f'{effect} ' if effect else ''}rule {pattern!r}",
+            f"the role {role!r} has no {f'{effect} ' if effect else ''}rule {pattern!r}"
+            f"{_when(start, None, hours)}",
             hint=_own_rules(role, pattern, rules),
         )
     note(f"{role}: {count} rule{'s' * (count != 1)} {pattern} removed, {len(rules)} left.")
@@ -230,7 +267,9 @@ def _find(name: str, listed: Sequence[ListedRole]) -> ListedRole:
 def _own_rules(role: str, pattern: str, rules: Sequence[AccessRule]) -> str:
     """Return a hint that lists a role's own rules and says how to take single tools away."""
     listed = "".join(
-        f"\n    {rule.effect} {rule.server_pattern}/{rule.tool_pattern}" for rule in rules
+        f"\n    {rule.effect} {rule.server_pattern}/{rule.tool_pattern}"
+        f"{_when(rule.valid_from, None, rule.hours)}"
+        for rule in rules
     )
     return (
         f"its own rules are:{listed or ' none'}\n"
@@ -239,15 +278,23 @@ def _own_rules(role: str, pattern: str, rules: Sequence[AccessRule]) -> str:
 
 
 def _print_rules(rules: Sequence[AccessRule]) -> None:
-    """Print rules, each with the role that holds it."""
+    """Print rules, each with the role that holds it; beginnings and hours where there are any."""
+    begin = any(rule.valid_from is not None for rule in rules)
+    hours = any(rule.hours is not None for rule in rules)
     print_table(
-        ["rule of", "effect", "pattern", "until", "valid"],
+        [
+            *("rule of", "effect", "pattern"),
+            *(["from"] if begin else []),
+            "until",
+            *(["hours"] if hours else []),
+            "valid",
+        ],
         [
             (
-                rule.rule_role,
-                rule.effect,
-                f"{rule.server_pattern}/{rule.tool_pattern}",
+                *(rule.rule_role, rule.effect, f"{rule.server_pattern}/{rule.tool_pattern}"),
+                *([_time(rule.valid_from)] if begin else []),
                 _time(rule.valid_until),
+                *([rule.hours or ""] if hours else []),
                 rule.valid,
             )
             for rule in rules
@@ -259,5 +306,9 @@ def _time(time: datetime | None) -> str:
     return "" if time is None else f"{time.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def _until(time: datetime | None) -> str:
-    return "" if time is None else f" until {_time(time)}"
+def _when(start: datetime | None, end: datetime | None, hours: str | None) -> str:
+    return (
+        ("" if start is None else f" from {_time(start)}")
+        + ("" if end is None else f" until {_time(end)}")
+        + ("" if hours is None else f", {hours}")
+    )

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tool_rag_pg._visible import visible
 from tool_rag_pg.cli._context import connect, settings_of
 from tool_rag_pg.cli._names import join, unknown_role
 from tool_rag_pg.cli._output import note, progress
 from tool_rag_pg.cli._shortlist import draw_shortlist
-from tool_rag_pg.cli._visible import visible
 from tool_rag_pg.errors import InvalidArgument
 
 if TYPE_CHECKING:

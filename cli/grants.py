@@ -88,16 +88,25 @@ def import_(
         }
         print_json(document)
     elif imported.changes:
+        begin = any(change.valid_from is not None for change in imported.changes)
+        hours = any(change.hours is not None for change in imported.changes)
         print_table(
-            ["change", "role", "effect", "pattern", "until before", "until"],
+            [
+                *("change", "role", "effect", "pattern"),
+                *(["from"] if begin else []),
+                *("until before", "until"),
+                *(["hours"] if hours else []),
+            ],
             [
                 (
                     change.change,
                     _line(change.role),
                     change.effect,
                     _line(f"{change.server_pattern}/{change.tool_pattern}"),
+                    *([_time(change.valid_from)] if begin else []),
                     _time(change.former_until),
                     _time(change.valid_until),
+                    *([change.hours or ""] if hours else []),
                 )
                 for change in imported.changes
             ],

@@ -407,6 +407,29 @@ def test_explanations_hold_the_rules_that_fit(retriever: ToolRetriever) -> None:
     assert retriever.explain_access("developer", "mail", "send_message").rules == ()
 
 
+def test_rules_may_have_a_beginning_and_hours(retriever: ToolRetriever) -> None:
+    start, hours = datetime(2131, 1, 31, tzinfo=UTC), "Mon-Fri 09:00-17:00 Europe/Berlin"
+    retriever.add_role("night")
+    retriever.grant_tools("night", "mail", valid_from=start)
+    retriever.grant_tools("night", "mail", hours="mon-fri 9-17 europe/berlin")
+    rules = retriever.list_rules("night")
+    assert [(rule.valid_from, rule.hours) for rule in rules] == [(None, hours), (start, None)]
+    assert not rules[1].valid
+    explained = retriever.explain_access("night", "mail", "send_message").rules
+    assert {(rule.valid_from, rule.hours) for rule in explained} == {(None, hours), (start, None)}
+    rule = {"role": "night", "server_pattern": "mail", "tool_pattern": "*", "effect": "allow"}
+    (changed,) = retriever.store_rules([rule | {"valid_from": start, "hours": hours}])
+    assert (changed.change, changed.valid_from, changed.hours) == ("added", start, hours)
+    assert retriever.revoke_tools("night", "mail", valid_from=start) == 2
+    assert retriever.revoke_tools("night", "mail", hours="always") == 0
+    assert retriever.revoke_tools("night", "mail", hours=hours) == 1
+    with pytest.raises(InvalidArgument, match="time zone 'CET'"):
+        retriever.grant_tools("night", "mail", hours="9-17 CET")
+    for call in (retriever.grant_tools, retriever.revoke_tools):
+        with pytest.raises(InvalidArgument, match="valid_from has no time zone"):
+            call("night", "mail", valid_from=datetime(2999, 1, 1))
+
+
 def test_synonyms(retriever: ToolRetriever) -> None:
     assert retriever.add_synonym("merge proposal", "github", "create_pull_request") is True
     assert retriever.add_synonym("merge proposal", "github", "create_pull_request") is False

@@ -94,10 +94,16 @@ def _load_wording(retriever: ToolRetriever, folder: DemoFolder) -> None:
 def _is_equal(retriever: ToolRetriever, access: Access) -> bool:
     roles = {role.name: frozenset(role.parents) for role in retriever.list_roles()}
     rules = {
-        (rule.effect, rule.rule_role, rule.server_pattern, rule.tool_pattern, rule.valid_until)
+        (
+            *(rule.effect, rule.rule_role, rule.server_pattern, rule.tool_pattern),
+            *(rule.valid_until, rule.valid_from, rule.hours),
+        )
         for rule in retriever.list_rules()
     }
     return roles == {role.name: frozenset(role.parents) for role in access.roles} and rules == {
-        (rule.effect, rule.role, rule.server_pattern, rule.tool_pattern, rule.valid_until)
+        (
+            *(rule.effect, rule.role, rule.server_pattern, rule.tool_pattern),
+            *(rule.valid_until, None, None),
+        )
         for rule in access.rules
     }

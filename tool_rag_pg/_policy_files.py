@@ -47,11 +47,26 @@ _ENDINGS: Mapping[str, Format] = {
     ".yml": "yaml",
     ".json": "gatekeeper",
 }
-_COLUMNS = ("role", "server_pattern", "tool_pattern", "effect", "valid_until")
+_COLUMNS = (
+    "role",
+    "server_pattern",
+    "tool_pattern",
+    "effect",
+    "valid_from",
+    "valid_until",
+    "hours",
+)
 _NEEDED = {"server_pattern", "tool_pattern", "effect"}
 _SHAPE = 'it is {"ROLE": {"SERVER": {"tools": ["NAME", ...]}}}'
 # Texts that no reader of YAML takes for anything else; all others are quoted.
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z_-]*")
+# What of another system's hours may be meant as ours. Whether the days, times and zone exist, the
+# database says.
+_HOURS = re.compile(
+    r"(?=\S+\s)([a-z]{3}(\s*[,-]\s*[a-z]{3})*\s+)?([\d:]+\s*-\s*[\d:]+\s+)?([a-z_]+(/[\w+-]+)+|utc)",
+    re.IGNORECASE,
+)
+_FAULT = re.compile(r"rules\[(\d+)\](?:\.(\w+))? (.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +78,11 @@ class RuleLine:
     server_pattern: str
     tool_pattern: str
     effect: str
+    valid_from: datetime | None = None
     valid_until: datetime | None = None
+    hours: str | None = None
+    # Where the hours stand, if not in the rule itself.
+    hours_position: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,14 +172,17 @@ class _Reader:
         self._origin = Origin(path)
         self._role = role
         self.roles: dict[str, str] = {} if role is None else {role: ""}
-        self.rules: dict[tuple[str, str, str, str], RuleLine] = {}
+        self.rules: dict[tuple[object, ...], RuleLine] = {}
         self.not_mapped: list[str] = []
 
     def _fail(self, position: str, message: str, *, hint: str) -> NoReturn:
         raise SourceError(message, path=self._path, position=position or None, hint=hint)
 
     def _add(self, rule: RuleLine) -> None:
-        key = (rule.role, rule.server_pattern, rule.tool_pattern, rule.effect)
+        key = (
+            *(rule.role, rule.server_pattern, rule.tool_pattern, rule.effect),
+            *(rule.valid_from, rule.hours),
+        )
         if key in self.rules:
             self._fail(
                 rule.position,
@@ -245,7 +267,9 @@ class _Reader:
             server_pattern=_server(*where, "server_pattern", values.get("server_pattern")),
             tool_pattern=_pattern(*where, "tool_pattern", values.get("tool_pattern")),
             effect=effect,
-            valid_until=_time(*where, values.get("valid_until")),
+            valid_from=_time(*where, "valid_from", values.get("valid_from")),
+            valid_until=_time(*where, "valid_until", values.get("valid_until")),
+            hours=None if values.get("hours") is None else _text(*where, "hours", values["hours"]),
         )
 
     def read_gatekeeper(self, text: str) -> None:
@@ -282,6 +306,7 @@ class _Reader:
             _server(self._origin, where, "", server)
             if "*" in server:
                 self._fail(where, "the server is a pattern", hint="name servers one by one")
+            hours = _hours(entry.get("hours"))
             for number, tool in enumerate(tools):
                 place = at(at(where, "tools"), number)
                 name = _pattern(self._origin, place, "", tool)
@@ -298,9 +323,12 @@ class _Reader:
                         server_pattern=server,
                         tool_pattern=name,
                         effect="allow",
+                        hours=hours,
+                        hours_position=at(where, "hours"),
                     )
                 )
-            self.not_mapped += [at(where, key) for key in entry if key != "tools"]
+            mapped = {"tools"} if hours is None else {"tools", "hours"}
+            self.not_mapped += [at(where, key) for key in entry if key not in mapped]
 
 
 def _text(origin: Origin, position: str, key: str, value: Any) -> str:
@@ -339,7 +367,25 @@ def _server(origin: Origin, position: str, key: str, value: Any) -> str:
     return text
 
 
-def _time(origin: Origin, position: str, value: Any) -> datetime | None:
+def _hours(value: Any) -> str | None:
+    """Return hours of another system as a text of ours, or None where they have no counterpart."""
+    if isinstance(value, dict):
+        days = value.get("days", "Mon-Sun")
+        start, end = value.get("start", "00:00"), value.get("end", "24:00")
+        parts = [*days] if isinstance(days, list) else [days]
+        texts = [*parts, start, end, value.get("timezone")]
+        if (
+            value.keys() - {"days", "start", "end", "timezone"}
+            or ("start" in value) != ("end" in value)
+            or not parts
+            or not all(isinstance(text, str) and text for text in texts)
+        ):
+            return None
+        value = f"{','.join(parts)} {start}-{end} {value['timezone']}"
+    return value if isinstance(value, str) and _HOURS.fullmatch(value.strip()) else None
+
+
+def _time(origin: Origin, position: str, key: str, value: Any) -> datetime | None:
     if value is None:
         return None
     try:
@@ -347,7 +393,7 @@ def _time(origin: Origin, position: str, value: Any) -> datetime | None:
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
     except (TypeError, ValueError, OverflowError) as error:
         raise origin.error(
-            at(position, "valid_until"),
+            at(position, key),
             f"{value!r} is no time",
             hint="write 2031-01-31 or 2031-01-31T18:00+02:00; without a zone it is UTC",
         ) from error
@@ -404,19 +450,24 @@ def import_policies(
         progress(f"Reading the tools of {len(touched):,} roles ...")
         before = [_tools(retriever, role) for role in touched]
         progress(f"Storing {len(policies.rules):,} rules ...")
-        changes = retriever.store_rules(
-            [
-                {
-                    "role": rule.role,
-                    "server_pattern": rule.server_pattern,
-                    "tool_pattern": rule.tool_pattern,
-                    "effect": rule.effect,
-                    "valid_until": rule.valid_until,
-                }
-                for rule in policies.rules
-            ],
-            replaced_roles=list(policies.roles) if replace else [],
-        )
+        try:
+            changes = retriever.store_rules(
+                [
+                    {
+                        "role": rule.role,
+                        "server_pattern": rule.server_pattern,
+                        "tool_pattern": rule.tool_pattern,
+                        "effect": rule.effect,
+                        "valid_from": rule.valid_from,
+                        "valid_until": rule.valid_until,
+                        "hours": rule.hours,
+                    }
+                    for rule in policies.rules
+                ],
+                replaced_roles=list(policies.roles) if replace else [],
+            )
+        except InvalidArgument as error:
+            raise _with_position(error, policies) from error
         progress("Comparing ...")
         after = [_tools(retriever, role) for role in touched]
     effects = [
@@ -429,6 +480,27 @@ def import_policies(
         changes=tuple(changes),
         unchanged=len(policies.rules) - stored,
         effects=tuple(effect for effect in effects if effect.gained or effect.lost),
+    )
+
+
+def _with_position(error: InvalidArgument, policies: Policies) -> ToolRagError:
+    """Return an error about a rule with its place in the file."""
+    fault = _FAULT.fullmatch(error.message)
+    if fault is None:
+        return error
+    rule = policies.rules[int(fault[1])]
+    position, key = rule.position, fault[2]
+    if key == "hours" and rule.hours_position is not None:
+        position = rule.hours_position
+    elif key is not None:
+        position = at(position, key)
+    return SourceError(
+        f"{key or 'this rule'} {fault[3]}",
+        path=policies.path,
+        position=position,
+        hint="correct it there; hours are written 'Mon-Fri 09:00-17:00 Europe/Berlin'"
+        if key == "hours"
+        else error.hint,
     )
 
 
@@ -483,13 +555,15 @@ def write_yaml(rules: Sequence[AccessRule]) -> str:
 
 
 def _values(rule: AccessRule) -> dict[str, str | None]:
-    until = rule.valid_until
+    start, until = rule.valid_from, rule.valid_until
     return {
         "role": rule.rule_role,
         "server_pattern": rule.server_pattern,
         "tool_pattern": rule.tool_pattern,
         "effect": rule.effect,
+        "valid_from": None if start is None else start.astimezone(UTC).isoformat(),
         "valid_until": None if until is None else until.astimezone(UTC).isoformat(),
+        "hours": rule.hours,
     }
 
 
@@ -507,7 +581,7 @@ def write_gatekeeper(rules: Sequence[AccessRule], held: Mapping[str, Sequence[Ac
     for role, all_held in held.items():
         document[role] = {}
         for rule in all_held:
-            if rule.effect == "deny" and rule.valid:
+            if rule.effect == "deny" and (rule.valid or _is_to_come(rule)):
                 raise ToolRagError(
                     f"{role!r} holds the rule deny {_named(rule)!r}, which this format can't "
                     "say: the file would allow more than the role may",
@@ -525,8 +599,10 @@ def unmapped_rules(rules: Iterable[AccessRule], roles: Sequence[ListedRole]) -> 
     left = []
     for rule in rules:
         if not _is_mapped(rule):
+            start = "" if rule.valid_from is None else f" from {rule.valid_from.isoformat()}"
             until = "" if rule.valid_until is None else f" until {rule.valid_until.isoformat()}"
-            left.append(f"{rule.rule_role}: {rule.effect} {_named(rule)}{until}")
+            hours = "" if rule.hours is None else f", {rule.hours}"
+            left.append(f"{rule.rule_role}: {rule.effect} {_named(rule)}{start}{until}{hours}")
     left += [f"{role.name}: inherits from {parent}" for role in roles for parent in role.parents]
     return left
 
@@ -534,9 +610,17 @@ def unmapped_rules(rules: Iterable[AccessRule], roles: Sequence[ListedRole]) -> 
 def _is_mapped(rule: AccessRule) -> bool:
     return (
         rule.effect == "allow"
+        and rule.valid_from is None
         and rule.valid_until is None
+        and rule.hours is None
         and "*" not in rule.server_pattern
         and (rule.tool_pattern == "*" or "*" not in rule.tool_pattern)
+    )
+
+
+def _is_to_come(rule: AccessRule) -> bool:
+    return (rule.valid_from is not None or rule.hours is not None) and (
+        rule.valid_until is None or rule.valid_until > datetime.now(UTC)
     )
 
 

@@ -11,13 +11,13 @@ from tool_rag_pg._catalogue import differences, snapshot
 from tool_rag_pg._database import check_ready, connect, read_state, translated
 from tool_rag_pg._migrate import GROUPS, apply_functions, begin, find_vector, missing_groups
 
-__all__ = ["verify"]
+__all__ = ["DERIVED", "verify"]
 
 # The schema under its usual name is set aside, inside a transaction that is rolled back.
 _ASIDE = "tool_rag_set_aside_for_verify"
 
 # What is stored against what it is derived from: (what a number other than 0 counts, query).
-_DERIVED: tuple[tuple[str, LiteralString], ...] = (
+DERIVED: tuple[tuple[str, LiteralString], ...] = (
     (
         "rows of role_tool differ from the rules",
         """
@@ -54,6 +54,23 @@ _DERIVED: tuple[tuple[str, LiteralString], ...] = (
         full join tool_rag.tool_name n on n.tool_id = t.tool_id
         where n.folded is distinct from tool_rag._fold_name(t.name)
             or n.signature is distinct from tool_rag._name_signature(n.folded)
+        """,
+    ),
+    (
+        "schedules of roles differ from those of the rules",
+        """
+        select count(*) from tool_rag.role_schedule s
+        full join (
+            select distinct schedule_id, role_id, effect, valid_from, weekdays, hours_from,
+                hours_until, time_zone
+            from tool_rag.grant_rule
+            where valid_from > '-infinity' or time_zone is not null
+        ) g on g.schedule_id = s.schedule_id
+        where (
+            s.role_id, s.effect, s.valid_from, s.weekdays, s.hours_from, s.hours_until, s.time_zone
+        ) is distinct from (
+            g.role_id, g.effect, g.valid_from, g.weekdays, g.hours_from, g.hours_until, g.time_zone
+        )
         """,
     ),
     (
@@ -171,7 +188,7 @@ def _model_differences(connection: psycopg.Connection[Any]) -> list[str]:
 
 def _derived_differences(connection: psycopg.Connection[Any]) -> list[str]:
     said = []
-    for what, query in _DERIVED:
+    for what, query in DERIVED:
         row = connection.execute(query).fetchone()
         if row is not None and row[0]:
             said.append(f"{row[0]} {what}")

@@ -192,6 +192,8 @@ class AccessRule:
         effect: "allow" or "deny".
         valid_until: end of validity, or None for a rule without end.
         valid: whether it holds now.
+        valid_from: beginning of validity, or None for a rule that held at once.
+        hours: when it holds, as "Mon-Fri 09:00-17:00 Europe/Berlin"; None for at all hours.
     """
 
     rule_role: str
@@ -200,6 +202,8 @@ class AccessRule:
     effect: str
     valid_until: datetime | None
     valid: bool
+    valid_from: datetime | None = None
+    hours: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,6 +218,8 @@ class RuleChange:
         effect: "allow" or "deny".
         former_until: end of validity before; None for no end, and of a rule that was added.
         valid_until: end of validity now; None for no end, and of a rule that was removed.
+        valid_from: beginning of validity, or None. Another beginning makes another rule.
+        hours: when it holds, or None. Other hours make another rule.
     """
 
     change: str
@@ -223,6 +229,8 @@ class RuleChange:
     effect: str
     former_until: datetime | None
     valid_until: datetime | None
+    valid_from: datetime | None = None
+    hours: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

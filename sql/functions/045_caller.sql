@@ -164,6 +164,31 @@ as $$
 $$;
 comment on function tool_rag._held_roles(int[]) is 'Roles and all that they inherit from.';
 
+create or replace function tool_rag._with_schedules(p_role_ids int[]) returns int[]
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+    select p_role_ids || array(
+        select s.schedule_id
+        from tool_rag.role_schedule s
+        where s.role_id = any(tool_rag._held_roles(p_role_ids))
+            and s.valid_from <= statement_timestamp()
+            and (
+                num_nonnulls(s.weekdays, s.hours_from, s.hours_until, s.time_zone) = 0
+                or coalesce(
+                    tool_rag._is_in_hours(
+                        statement_timestamp(), s.weekdays, s.hours_from, s.hours_until,
+                        s.time_zone
+                    ),
+                    s.effect = 'deny'
+                )
+            )
+        order by s.schedule_id desc
+    )
+$$;
+comment on function tool_rag._with_schedules(int[]) is
+'Roles, and the schedules in force now of all that they hold: what they see in role_tool.';
+
 create or replace function tool_rag._is_within(p_role_ids int[], p_bound_ids int[]) returns boolean
 language sql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -177,8 +202,8 @@ as $$
     )
 $$;
 comment on function tool_rag._is_within(int[], int[]) is
-'Whether roles see no more than others do by their rules alone, whatever the tools: they are among '
-'these, which hold no further deny.';
+'Whether roles see no more than others do by their rules alone, whatever the tools and the time: '
+'they are among these, which hold no further deny, of any schedule.';
 
 create or replace function tool_rag._common_tools(
     p_groups text[], p_allowed jsonb, p_server_ids int[]
@@ -322,6 +347,15 @@ begin
             end if;
         end loop;
     end if;
+    -- Only rules that begin later or have hours need to be asked what time it is.
+    if exists (select from tool_rag.role_schedule) then
+        v_groups := array(
+            select tool_rag._with_schedules(g.ids::int[])::text
+            from unnest(v_groups) with ordinality g (ids, place)
+            order by g.place
+        );
+        named_ids := v_groups[1]::int[];
+    end if;
     if cardinality(v_groups) = 1 and p_allowed is null then
         role_ids := named_ids;
     else
@@ -334,7 +368,8 @@ comment on function tool_rag._caller(text[], jsonb, int[]) is
 'Who asks. A caller sees what role_ids may see; or, where that alone does not say it, role_ids is '
 'empty and gate is the very tools, in order, of the given servers (null: all): what the roles asked, '
 'those of the session''s setting and token, and those that the login is bound to all permit, and '
-'"allowed" lists. named_ids are the roles whose grants a result names; null where none was asked.';
+'"allowed" lists. named_ids are the roles whose grants a result names; null where none was asked. '
+'Both hold, beside roles, the schedules of theirs that are in force.';
 
 create or replace function tool_rag._check_unbound() returns boolean
 language plpgsql stable parallel safe

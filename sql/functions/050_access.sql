@@ -81,10 +81,24 @@ as $$
         from ancestor a
         join tool_rag.role_parent p on p.role_id = a.ancestor_id
     ),
+    -- The rules without a schedule are for whoever inherits them; of the others each schedule
+    -- stands for itself, and heirs hold it.
+    holder as materialized (
+        select a.role_id as holder_id, a.ancestor_id as role_id, 0 as schedule_id
+        from ancestor a
+        union all
+        select s.schedule_id, s.role_id, s.schedule_id
+        from tool_rag.role_schedule s
+        where p_role_ids is null or s.role_id = any(p_role_ids)
+    ),
     rule as materialized (
-        select g.*, row_number() over (order by g.grant_id) as place
+        select g.grant_id, g.role_id, coalesce(g.schedule_id, 0) as schedule_id,
+            g.server_pattern, g.tool_pattern, g.effect, g.valid_until,
+            row_number() over (order by g.grant_id) as place
         from tool_rag.grant_rule g
-        where g.role_id in (select ancestor_id from ancestor)
+        where (g.role_id, coalesce(g.schedule_id, 0)) in (
+            select h.role_id, h.schedule_id from holder h
+        )
     ),
     match as materialized (
         select m.*
@@ -96,7 +110,7 @@ as $$
         cross join lateral tool_rag._match_tools(p.servers, p.tools, p_tool_ids) m
     )
     select
-        a.role_id,
+        h.holder_id,
         m.tool_id,
         m.server_id,
         (array_agg(g.grant_id order by g.valid_until desc, g.grant_id)
@@ -105,24 +119,29 @@ as $$
         coalesce(max(g.valid_until) filter (where g.effect = 'deny'), '-infinity')
     from match m
     join rule g on g.place = m.rule
-    join ancestor a on a.ancestor_id = g.role_id
-    group by a.role_id, m.tool_id, m.server_id
+    join holder h on h.role_id = g.role_id and h.schedule_id = g.schedule_id
+    group by h.holder_id, m.tool_id, m.server_id
 $$;
 comment on function tool_rag._expand_access(int[], int[]) is
-'What role_tool holds, computed from the rules, for some roles and tools (null: all).';
+'What role_tool holds, computed from the rules, for some roles, with their schedules, and tools '
+'(null: all).';
 
 create or replace function tool_rag._refresh_access(p_role_ids int[], p_tool_ids int[]) returns void
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 set jit = off
 as $$
+declare
+    v_holder_ids constant int[] := p_role_ids || array(
+        select s.schedule_id from tool_rag.role_schedule s where s.role_id = any(p_role_ids)
+    );
 begin
     with wanted as materialized (
         select * from tool_rag._expand_access(p_role_ids, p_tool_ids)
     ),
     gone as (
         delete from tool_rag.role_tool h
-        where (p_role_ids is null or h.role_id = any(p_role_ids))
+        where (p_role_ids is null or h.role_id = any(v_holder_ids))
             and (p_tool_ids is null or h.tool_id = any(p_tool_ids))
             and not exists (
                 select from wanted w where w.role_id = h.role_id and w.tool_id = h.tool_id
@@ -144,7 +163,7 @@ begin
 end
 $$;
 comment on function tool_rag._refresh_access(int[], int[]) is
-'Makes role_tool equal to the rules for some roles and tools (null: all).';
+'Makes role_tool equal to the rules for some roles, with their schedules, and tools (null: all).';
 
 create or replace function tool_rag._server_ids(p_patterns text[]) returns int[]
 language sql stable parallel safe strict
@@ -243,11 +262,14 @@ comment on function tool_rag.remove_role(text) is 'Removes a role, its rules and
 
 create or replace function tool_rag.grant_tools(
     role text, server_pattern text, tool_pattern text default '*', effect text default 'allow',
-    valid_until timestamptz default null
+    valid_until timestamptz default null, valid_from timestamptz default null,
+    hours text default null
 ) returns int
 language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+    v_hours record;
 begin
     perform tool_rag._check_unbound();
     if grant_tools.effect is null or grant_tools.effect not in ('allow', 'deny') then
@@ -264,14 +286,25 @@ begin
             'each of at most 256 characters'
             using errcode = 'invalid_parameter_value',
             hint = '"*" stands for any run of characters: ''github'', ''get_*''.';
+    elsif grant_tools.valid_from > '-infinity'
+        and grant_tools.valid_from >= grant_tools.valid_until
+    then
+        raise exception 'the rule would begin at %, not before its end', grant_tools.valid_from
+            using errcode = 'invalid_parameter_value',
+            hint = 'Let valid_until be later than valid_from, or leave it out.';
     end if;
+    v_hours := tool_rag._read_hours(grant_tools.hours);
     perform tool_rag._lock_catalogue();
     insert into tool_rag.grant_rule as g (
-        role_id, server_pattern, tool_pattern, effect, valid_until
+        role_id, server_pattern, tool_pattern, effect, valid_until, valid_from, weekdays,
+        hours_from, hours_until, time_zone
     )
     values (
         tool_rag._find_role(grant_tools.role), grant_tools.server_pattern,
-        grant_tools.tool_pattern, grant_tools.effect, coalesce(grant_tools.valid_until, 'infinity')
+        grant_tools.tool_pattern, grant_tools.effect,
+        coalesce(grant_tools.valid_until, 'infinity'),
+        coalesce(grant_tools.valid_from, '-infinity'), v_hours.weekdays, v_hours.hours_from,
+        v_hours.hours_until, v_hours.time_zone
     )
     on conflict on constraint grant_rule_key do update set valid_until = excluded.valid_until
     where g.valid_until <> excluded.valid_until;
@@ -284,33 +317,47 @@ begin
     );
 end
 $$;
-comment on function tool_rag.grant_tools(text, text, text, text, timestamptz) is
-'Adds a rule, or changes its end where the same rule stands already; returns how many tools of '
-'today''s catalogue its patterns fit. A valid deny wins over any allow.';
+comment on function tool_rag.grant_tools(
+    text, text, text, text, timestamptz, timestamptz, text
+) is
+'Adds a rule, or changes its end where the same rule, with the same beginning and hours, stands '
+'already; returns how many tools of today''s catalogue its patterns fit. It holds from valid_from '
+'(null: at once) until valid_until (null: without end), and only in hours as '
+'''Mon-Fri 09:00-17:00 Europe/Berlin'' (null: in all). A deny that holds wins over any allow.';
 
 create or replace function tool_rag.revoke_tools(
-    role text, server_pattern text, tool_pattern text default '*', effect text default null
+    role text, server_pattern text, tool_pattern text default '*', effect text default null,
+    valid_from timestamptz default null, hours text default null
 ) returns int
 language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+    v_hours record;
     v_count int;
 begin
     perform tool_rag._check_unbound();
+    v_hours := tool_rag._read_hours(revoke_tools.hours);
     perform tool_rag._lock_catalogue();
     delete from tool_rag.grant_rule g
     where g.role_id = tool_rag._find_role(revoke_tools.role)
         and g.server_pattern = revoke_tools.server_pattern
         and g.tool_pattern = revoke_tools.tool_pattern
-        and (revoke_tools.effect is null or g.effect = revoke_tools.effect);
+        and (revoke_tools.effect is null or g.effect = revoke_tools.effect)
+        and (revoke_tools.valid_from is null or g.valid_from = revoke_tools.valid_from)
+        and (
+            revoke_tools.hours is null
+            or (g.weekdays, g.hours_from, g.hours_until, g.time_zone) is not distinct from
+                (v_hours.weekdays, v_hours.hours_from, v_hours.hours_until, v_hours.time_zone)
+        );
     get diagnostics v_count = row_count;
     return v_count;
 end
 $$;
-comment on function tool_rag.revoke_tools(text, text, text, text) is
-'Removes the rules with exactly these patterns (of one effect, or with null of both); returns how '
-'many. To take single tools out of a wider grant, add a deny.';
+comment on function tool_rag.revoke_tools(text, text, text, text, timestamptz, text) is
+'Removes the rules with exactly these patterns (of one effect, or with null of both), whatever their '
+'beginning and hours, or only those with a certain one (''-infinity'', ''always'': with none); '
+'returns how many. To take single tools out of a wider grant, add a deny.';
 
 create or replace function tool_rag._check_rules(p_rules jsonb) returns void
 language plpgsql stable parallel safe
@@ -328,13 +375,38 @@ begin
     end if;
     select f.place, f.fault into v_place, v_fault
     from (
+        -- Each text once: to read a time zone takes a while.
+        with hours as materialized (
+            select h.text, p.fault,
+                tool_rag._write_hours(
+                    p.weekdays, p.hours_from, p.hours_until, p.time_zone
+                ) as written
+            from (
+                select distinct r.rule ->> 'hours' as text
+                from jsonb_array_elements(p_rules) r (rule)
+                where jsonb_typeof(r.rule -> 'hours') = 'string'
+            ) h
+            cross join lateral tool_rag._parse_hours(h.text) p
+        ),
+        read as (
+            select r.rule, r.place, h.fault as hours_fault, h.written,
+                case when pg_input_is_valid(r.rule ->> 'valid_from', 'timestamptz')
+                    then (r.rule ->> 'valid_from')::timestamptz end as valid_from,
+                case when pg_input_is_valid(r.rule ->> 'valid_until', 'timestamptz')
+                    then (r.rule ->> 'valid_until')::timestamptz end as valid_until
+            from jsonb_array_elements(p_rules) with ordinality r (rule, place)
+            left join hours h on h.text = r.rule ->> 'hours'
+        )
         select r.place, case
             when jsonb_typeof(r.rule) <> 'object' then ' is not an object'
             when exists (
                 select
                 from jsonb_object_keys(r.rule) k (key)
-                where k.key <> all('{role,server_pattern,tool_pattern,effect,valid_until}'::text[])
-            ) then ' has a key other than role, server_pattern, tool_pattern, effect and valid_until'
+                where k.key <> all('{
+                    role,server_pattern,tool_pattern,effect,valid_until,valid_from,hours
+                }'::text[])
+            ) then ' has a key other than role, server_pattern, tool_pattern, effect, valid_from, '
+                'valid_until and hours'
             when jsonb_typeof(r.rule -> 'role') is distinct from 'string'
                 then '.role is not a text'
             when jsonb_typeof(r.rule -> 'server_pattern') is distinct from 'string'
@@ -350,12 +422,22 @@ begin
                 jsonb_typeof(r.rule -> 'valid_until') <> 'string'
                 or not pg_input_is_valid(r.rule ->> 'valid_until', 'timestamptz')
             ) then '.valid_until is neither null nor a time'
+            when coalesce(jsonb_typeof(r.rule -> 'valid_from'), 'null') <> 'null' and (
+                jsonb_typeof(r.rule -> 'valid_from') <> 'string' or r.valid_from is null
+            ) then '.valid_from is neither null nor a time'
+            when r.valid_from > '-infinity' and r.valid_from >= r.valid_until
+                then '.valid_from is not before its end'
+            when coalesce(jsonb_typeof(r.rule -> 'hours'), 'null') not in ('null', 'string')
+                then '.hours is neither null nor a text'
+            when r.hours_fault is not null then '.hours ' || r.hours_fault
             when row_number() over (
-                partition by case jsonb_typeof(r.rule) when 'object' then r.rule - 'valid_until' end
+                partition by case jsonb_typeof(r.rule) when 'object' then
+                    r.rule - '{valid_until,valid_from,hours}'::text[]
+                end, coalesce(r.valid_from, '-infinity'), r.written
                 order by r.place
             ) > 1 then ' stands above already'
         end as fault
-        from jsonb_array_elements(p_rules) with ordinality r (rule, place)
+        from read r
     ) f
     where f.fault is not null
     order by f.place
@@ -374,7 +456,7 @@ create or replace function tool_rag.store_rules(
     rules jsonb, replaced_roles text[] default '{}'
 ) returns table (
     change text, role text, server_pattern text, tool_pattern text, effect text,
-    former_until timestamptz, valid_until timestamptz
+    former_until timestamptz, valid_until timestamptz, valid_from timestamptz, hours text
 )
 language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
@@ -392,11 +474,23 @@ begin
     -- Here, since below nobody asks for them where there is no rule to remove.
     perform tool_rag._find_role(n.name) from unnest(store_rules.replaced_roles) n (name);
     return query
-    with wanted as materialized (
+    with read as materialized (
+        select h.text, p.*,
+            tool_rag._write_hours(p.weekdays, p.hours_from, p.hours_until, p.time_zone) as written
+        from (
+            select distinct e.rule ->> 'hours' as text
+            from jsonb_array_elements(store_rules.rules) e (rule)
+        ) h
+        cross join lateral tool_rag._parse_hours(h.text) p
+    ),
+    wanted as materialized (
         select n.role_id, r.rule ->> 'server_pattern' as server_pattern,
             r.rule ->> 'tool_pattern' as tool_pattern, r.rule ->> 'effect' as effect,
-            coalesce((r.rule ->> 'valid_until')::timestamptz, 'infinity') as valid_until
+            coalesce((r.rule ->> 'valid_until')::timestamptz, 'infinity') as valid_until,
+            coalesce((r.rule ->> 'valid_from')::timestamptz, '-infinity') as valid_from,
+            h.weekdays, h.hours_from, h.hours_until, h.time_zone, coalesce(h.written, '') as hours
         from jsonb_array_elements(store_rules.rules) r (rule)
+        left join read h on h.text = r.rule ->> 'hours'
         join (
             select u.name, tool_rag._find_role(u.name) as role_id
             from (
@@ -418,16 +512,23 @@ begin
         where g.role_id in (select p.role_id from replaced p) and not exists (
             select
             from wanted w
-            where (w.role_id, w.server_pattern, w.tool_pattern, w.effect)
-                = (g.role_id, g.server_pattern, g.tool_pattern, g.effect)
+            where (w.role_id, w.server_pattern, w.tool_pattern, w.effect, w.valid_from, w.hours)
+                = (
+                    g.role_id, g.server_pattern, g.tool_pattern, g.effect, g.valid_from,
+                    coalesce(tool_rag._write_hours(
+                        g.weekdays, g.hours_from, g.hours_until, g.time_zone
+                    ), '')
+                )
         )
         returning g.*
     ),
     stored as (
         insert into tool_rag.grant_rule as g (
-            role_id, server_pattern, tool_pattern, effect, valid_until
+            role_id, server_pattern, tool_pattern, effect, valid_until, valid_from, weekdays,
+            hours_from, hours_until, time_zone
         )
-        select w.role_id, w.server_pattern, w.tool_pattern, w.effect, w.valid_until
+        select w.role_id, w.server_pattern, w.tool_pattern, w.effect, w.valid_until, w.valid_from,
+            w.weekdays, w.hours_from, w.hours_until, w.time_zone
         from wanted w
         on conflict on constraint grant_rule_key do update set valid_until = excluded.valid_until
         where g.valid_until <> excluded.valid_until
@@ -435,24 +536,32 @@ begin
     ),
     changed as (
         select 'removed' as change, d.role_id, d.server_pattern, d.tool_pattern, d.effect,
-            d.valid_until as former_until, null as valid_until
+            d.valid_until as former_until, null as valid_until, d.valid_from, d.weekdays,
+            d.hours_from, d.hours_until, d.time_zone
         from removed d
         union all
         select case when f.grant_id is null then 'added' else 'changed' end, s.role_id,
-            s.server_pattern, s.tool_pattern, s.effect, f.valid_until, s.valid_until
+            s.server_pattern, s.tool_pattern, s.effect, f.valid_until, s.valid_until, s.valid_from,
+            s.weekdays, s.hours_from, s.hours_until, s.time_zone
         from stored s
         left join former f on f.grant_id = s.grant_id
     )
     select c.change, o.name, c.server_pattern, c.tool_pattern, c.effect,
-        nullif(c.former_until, 'infinity'), nullif(c.valid_until, 'infinity')
+        nullif(c.former_until, 'infinity'), nullif(c.valid_until, 'infinity'),
+        nullif(c.valid_from, '-infinity'), w.hours
     from changed c
     join tool_rag.role o on o.role_id = c.role_id
-    order by o.name collate "C", c.server_pattern collate "C", c.tool_pattern collate "C", c.effect;
+    cross join lateral tool_rag._write_hours(
+        c.weekdays, c.hours_from, c.hours_until, c.time_zone
+    ) w (hours)
+    order by o.name collate "C", c.server_pattern collate "C", c.tool_pattern collate "C",
+        c.effect, c.valid_from, w.hours collate "C" nulls first;
 end
 $$;
 comment on function tool_rag.store_rules(jsonb, text[]) is
-'Adds many rules, or changes their end where they stand already, all or none; of replaced_roles all '
-'other rules go. Returns what changed: added, changed or removed, with the end before and after.';
+'Adds many rules, or changes their end where they stand already with the same beginning and hours, '
+'all or none; of replaced_roles all other rules go. Returns what changed: added, changed or removed, '
+'with the end before and after.';
 
 create or replace function tool_rag.permitted_tools(
     roles text[] default null, allowed jsonb default null
@@ -513,7 +622,7 @@ comment on function tool_rag.permitted_servers(text[], jsonb) is
 create or replace function tool_rag.explain_access(role text, server text, tool text)
 returns table (
     permitted boolean, reason text, rule_role text, server_pattern text, tool_pattern text,
-    effect text, valid_until timestamptz, valid boolean
+    effect text, valid_until timestamptz, valid boolean, valid_from timestamptz, hours text
 )
 language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
@@ -524,7 +633,7 @@ as $$
         where tool_rag._check_unbound()
     )
     select j.permitted, j.reason, r.rule_role, r.server_pattern, r.tool_pattern, r.effect,
-        nullif(r.valid_until, 'infinity'), r.valid
+        nullif(r.valid_until, 'infinity'), r.valid, nullif(r.valid_from, '-infinity'), r.hours
     from asked a
     cross join lateral tool_rag._judge_access(array[a.role_id], a.tool_id) j
     left join lateral tool_rag._rules_on(
@@ -539,7 +648,7 @@ comment on function tool_rag.explain_access(text, text, text) is
 create or replace function tool_rag._rules_on(p_role_id int, p_server text, p_tool text)
 returns table (
     grant_id int, rule_role text, server_pattern text, tool_pattern text, effect text,
-    valid_until timestamptz, valid boolean
+    valid_until timestamptz, valid boolean, valid_from timestamptz, hours text
 )
 language sql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -550,7 +659,8 @@ as $$
         select p.parent_id from ancestor a join tool_rag.role_parent p on p.role_id = a.role_id
     )
     select g.grant_id, r.name, g.server_pattern, g.tool_pattern, g.effect, g.valid_until,
-        g.valid_until > statement_timestamp()
+        tool_rag._is_in_force(g, statement_timestamp()), g.valid_from,
+        tool_rag._write_hours(g.weekdays, g.hours_from, g.hours_until, g.time_zone)
     from ancestor a
     join tool_rag.role r on r.role_id = a.role_id
     join tool_rag.grant_rule g on g.role_id = a.role_id
@@ -558,4 +668,4 @@ as $$
         and tool_rag._matches(g.tool_pattern, p_tool)
 $$;
 comment on function tool_rag._rules_on(int, text, text) is
-'The rules of a role and its ancestors that fit a tool.';
+'The rules of a role and its ancestors that fit a tool; valid: in force now.';

@@ -175,6 +175,73 @@ $$;
 comment on function tool_rag._after_role_parent_change() is
 'Refuses cycles; applies the rules to roles whose parents changed, and to their heirs.';
 
+create or replace function tool_rag._before_grant_rule_write() returns trigger
+language plpgsql volatile parallel unsafe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_zone text;
+begin
+    new.schedule_id := null;
+    -- Where only some of the four are there, the table refuses the row.
+    if num_nulls(new.weekdays, new.hours_from, new.hours_until, new.time_zone) = 0 then
+        v_zone := tool_rag._find_zone(new.time_zone);
+        if v_zone is null then
+            raise exception '% is no time zone of a region, as Europe/Berlin, nor UTC',
+                quote_literal(new.time_zone)
+                using errcode = 'invalid_parameter_value',
+                hint = 'Names of time zones: select name from pg_timezone_names.';
+        end if;
+        new.time_zone := v_zone;
+        new.weekdays := array(select distinct d from unnest(new.weekdays) d order by d);
+        new.hours_until := coalesce(nullif(new.hours_until, '00:00'), '24:00');
+    end if;
+    if new.valid_from > '-infinity' or new.time_zone is not null then
+        select s.schedule_id into new.schedule_id
+        from tool_rag.role_schedule s
+        where s.role_id = new.role_id and s.effect = new.effect and s.valid_from = new.valid_from
+            and (s.weekdays, s.hours_from, s.hours_until, s.time_zone) is not distinct from
+                (new.weekdays, new.hours_from, new.hours_until, new.time_zone);
+        if not found then
+            insert into tool_rag.role_schedule (
+                role_id, effect, valid_from, weekdays, hours_from, hours_until, time_zone
+            )
+            values (
+                new.role_id, new.effect, new.valid_from, new.weekdays, new.hours_from,
+                new.hours_until, new.time_zone
+            )
+            returning schedule_id into new.schedule_id;
+        end if;
+    end if;
+    return new;
+end
+$$;
+comment on function tool_rag._before_grant_rule_write() is
+'Brings the hours of a rule into one form, and finds or makes its schedule.';
+
+create or replace function tool_rag._after_role_delete() returns trigger
+language plpgsql volatile parallel unsafe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    delete from tool_rag.role_tool h using gone g where h.role_id = g.role_id;
+    return null;
+end
+$$;
+comment on function tool_rag._after_role_delete() is 'Takes away what removed roles might see.';
+
+create or replace function tool_rag._after_role_schedule_delete() returns trigger
+language plpgsql volatile parallel unsafe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    delete from tool_rag.role_tool h using gone g where h.role_id = g.schedule_id;
+    return null;
+end
+$$;
+comment on function tool_rag._after_role_schedule_delete() is
+'Takes away what removed schedules had.';
+
 create or replace function tool_rag._after_grant_rule_change() returns trigger
 language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
@@ -183,6 +250,9 @@ declare
     v_role_ids int[];
     v_tool_ids int[];
 begin
+    -- Schedules that no rule has any more.
+    delete from tool_rag.role_schedule s
+    where not exists (select from tool_rag.grant_rule g where g.schedule_id = s.schedule_id);
     if tg_op = 'TRUNCATE' then
         perform tool_rag._refresh_access(null, null);
         return null;
@@ -250,6 +320,13 @@ for each statement execute function tool_rag._after_server_update();
 create or replace trigger role_before_edit
 before insert or update or delete or truncate on tool_rag.role
 for each statement execute function tool_rag._before_edit();
+create or replace trigger role_after_delete
+after delete on tool_rag.role referencing old table as gone
+for each statement execute function tool_rag._after_role_delete();
+
+create or replace trigger role_schedule_after_delete
+after delete on tool_rag.role_schedule referencing old table as gone
+for each statement execute function tool_rag._after_role_schedule_delete();
 
 create or replace trigger role_parent_before_edit
 before insert or update or delete or truncate on tool_rag.role_parent
@@ -274,6 +351,14 @@ for each statement execute function tool_rag._after_role_parent_change();
 create or replace trigger grant_rule_before_edit
 before insert or update or delete or truncate on tool_rag.grant_rule
 for each statement execute function tool_rag._before_edit();
+create or replace trigger grant_rule_before_write
+before insert or update on tool_rag.grant_rule
+for each row
+when (
+    new.valid_from > '-infinity' or new.schedule_id is not null
+    or num_nonnulls(new.weekdays, new.hours_from, new.hours_until, new.time_zone) > 0
+)
+execute function tool_rag._before_grant_rule_write();
 create or replace trigger grant_rule_after_insert
 after insert on tool_rag.grant_rule referencing new table as changed
 for each statement execute function tool_rag._after_grant_rule_change();

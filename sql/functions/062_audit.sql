@@ -4,7 +4,7 @@ create or replace function tool_rag._audited_row(p_row jsonb) returns jsonb
 language sql immutable parallel safe
 return p_row - array[
     'created_at', 'updated_at', 'content_hash', 'token_count', 'lexemes', 'term_lexemes',
-    'singleton', 'digest', 'former_digest', 'last_used_at'
+    'singleton', 'digest', 'former_digest', 'last_used_at', 'schedule_id'
 ];
 comment on function tool_rag._audited_row(jsonb) is
 'A row without what triggers derive, and without digests of keys.';
@@ -89,9 +89,16 @@ as $$
             '%s inherits from %s', tool_rag._label_of('role', p_row ->> 'role_id'),
             tool_rag._label_of('role', p_row ->> 'parent_id')
         )
-        when 'grant_rule' then format(
-            '%s: %s %s/%s', tool_rag._label_of('role', p_row ->> 'role_id'), p_row ->> 'effect',
-            p_row ->> 'server_pattern', p_row ->> 'tool_pattern'
+        when 'grant_rule' then (
+            select concat_ws(
+                ', ',
+                format(
+                    '%s: %s %s/%s', tool_rag._label_of('role', p_row ->> 'role_id'), g.effect,
+                    g.server_pattern, g.tool_pattern
+                ),
+                tool_rag._write_hours(g.weekdays, g.hours_from, g.hours_until, g.time_zone)
+            )
+            from jsonb_populate_record(null::tool_rag.grant_rule, p_row) g
         )
         when 'pending_tool' then format(
             '%s/%s, %s', tool_rag._label_of('server', p_row ->> 'server_id'), p_row ->> 'name',

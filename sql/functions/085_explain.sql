@@ -132,7 +132,11 @@ begin
             format('allowed to %s by %s/%s', o.name, a.server_pattern, a.tool_pattern) as words,
             jsonb_build_object(
                 'role', o.name, 'rule', a.server_pattern || '/' || a.tool_pattern,
-                'valid_until', nullif(a.valid_until, 'infinity')
+                'valid_from', nullif(a.valid_from, '-infinity'),
+                'valid_until', nullif(a.valid_until, 'infinity'),
+                'hours', tool_rag._write_hours(
+                    a.weekdays, a.hours_from, a.hours_until, a.time_zone
+                )
             ) as rule
         from (
             select min(h.grant_id) filter (where h.allow_until > statement_timestamp()) as grant_id

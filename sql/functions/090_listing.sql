@@ -23,7 +23,9 @@ as $$
     ),
     rule as materialized (
         select g.grant_id, g.role_id, r.name as rule_role, g.server_pattern, g.tool_pattern,
-            g.effect, g.valid_until, g.valid_until > statement_timestamp() as valid
+            g.effect, g.valid_from, g.valid_until, g.time_zone,
+            tool_rag._is_in_force(g, statement_timestamp()) as valid,
+            tool_rag._write_hours(g.weekdays, g.hours_from, g.hours_until, g.time_zone) as hours
         from tool t
         cross join tool_rag.grant_rule g
         join tool_rag.role r on r.role_id = g.role_id
@@ -31,14 +33,15 @@ as $$
             and tool_rag._matches(g.server_pattern, t.server)
             and tool_rag._matches(g.tool_pattern, t.name)
     ),
-    -- Of each effect the rule that lasts longest: where it has ended, all have.
+    -- Of each effect the rule that holds and lasts longest, or else that lasts longest: where it
+    -- has ended, all have.
     longest as materialized (
         select distinct on (a.role_id, g.effect)
-            a.role_id, g.effect, g.rule_role, g.server_pattern, g.tool_pattern, g.valid_until,
-            g.valid
+            a.role_id, g.effect, g.rule_role, g.server_pattern, g.tool_pattern, g.valid_from,
+            g.valid_until, g.time_zone, g.valid, g.hours
         from ancestor a
         join rule g on g.role_id = a.ancestor_id
-        order by a.role_id, g.effect, g.valid_until desc, g.grant_id
+        order by a.role_id, g.effect, g.valid desc, g.valid_until desc, g.valid_from, g.grant_id
     )
     select
         r.role_id,
@@ -48,16 +51,35 @@ as $$
             when not t.server_enabled then 'the server is disabled'
             when not t.enabled then 'the tool is disabled'
             when t.withheld then 'the tool is withheld until its change is reviewed'
-            when deny.valid then format(
-                'denied to %s by %s/%s', deny.rule_role, deny.server_pattern, deny.tool_pattern
+            when deny.valid then concat_ws(
+                ', ',
+                format(
+                    'denied to %s by %s/%s', deny.rule_role, deny.server_pattern,
+                    deny.tool_pattern
+                ),
+                deny.hours
             )
-            when allow.valid then format(
-                'allowed to %s by %s/%s', allow.rule_role, allow.server_pattern, allow.tool_pattern
+            when allow.valid then concat_ws(
+                ', ',
+                format(
+                    'allowed to %s by %s/%s', allow.rule_role, allow.server_pattern,
+                    allow.tool_pattern
+                ),
+                allow.hours
             )
             when not allow.valid then format(
-                'the grant %s/%s to %s ended %s', allow.server_pattern, allow.tool_pattern,
-                allow.rule_role, allow.valid_until
-            )
+                case when allow.valid_until <= statement_timestamp() then 'the grant %s/%s to %s '
+                    else 'not now: the grant %s/%s to %s ' end,
+                allow.server_pattern, allow.tool_pattern, allow.rule_role
+            ) || case
+                when allow.valid_until <= statement_timestamp()
+                    then format('ended %s', allow.valid_until)
+                when allow.valid_from > statement_timestamp()
+                    then format('begins %s', allow.valid_from)
+                when pg_input_is_valid('2000-01-01 00:00 ' || allow.time_zone, 'timestamptz')
+                    then format('is outside %s', allow.hours)
+                else format('has the unknown time zone %s', allow.time_zone)
+            end
             else 'no rule of this role or its parents allows it'
         end
     from tool t
@@ -206,11 +228,22 @@ as $$
             order by p.name collate "C"
         ),
         coalesce(g.rules, 0),
-        coalesce(t.tools, 0)
+        coalesce(s.tools, t.tools, 0)
     from tool_rag.role r
     left join (
         select role_id, count(*)::int as rules from tool_rag.grant_rule group by role_id
     ) g on g.role_id = r.role_id
+    -- Roles that hold a schedule see what these permit together.
+    left join lateral (
+        select array_agg(w.id) as ids
+        from unnest(tool_rag._with_schedules(array[r.role_id])) w (id)
+        where exists (select from tool_rag.role_schedule)
+        having count(*) > 1
+    ) w on true
+    left join lateral (
+        select count(*)::int as tools from tool_rag._permitted(w.ids, null)
+        having w.ids is not null
+    ) s on true
     left join (
         select role_id, count(*)::int as tools
         from tool_rag.role_tool
@@ -226,7 +259,7 @@ comment on function tool_rag.list_roles() is
 create or replace function tool_rag.list_rules(role text default null)
 returns table (
     rule_role text, server_pattern text, tool_pattern text, effect text, valid_until timestamptz,
-    valid boolean
+    valid boolean, valid_from timestamptz, hours text
 )
 language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
@@ -245,17 +278,21 @@ as $$
         select role_id, 0 from tool_rag.role where list_rules.role is null
     )
     select r.name, g.server_pattern, g.tool_pattern, g.effect, nullif(g.valid_until, 'infinity'),
-        g.valid_until > statement_timestamp()
+        tool_rag._is_in_force(g, statement_timestamp()), nullif(g.valid_from, '-infinity'), w.hours
     from holder h
     join tool_rag.role r on r.role_id = h.role_id
     join tool_rag.grant_rule g on g.role_id = h.role_id
+    cross join lateral tool_rag._write_hours(
+        g.weekdays, g.hours_from, g.hours_until, g.time_zone
+    ) w (hours)
     where tool_rag._check_unbound()
     order by h.distance, r.name collate "C", g.effect desc, g.server_pattern collate "C",
-        g.tool_pattern collate "C"
+        g.tool_pattern collate "C", g.valid_from, w.hours collate "C" nulls first
 $$;
 comment on function tool_rag.list_rules(text) is
 'The rules of a role, its own first and then those that it inherits, the nearest role first; with '
-'null the rules of all roles. Of each role denies come first; rule_role says whose a rule is.';
+'null the rules of all roles. Of each role denies come first; rule_role says whose a rule is, valid '
+'whether it holds now.';
 
 create or replace function tool_rag.list_synonyms(
     server text default null, tool text default null

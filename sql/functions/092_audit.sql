@@ -74,10 +74,10 @@ as $$
         select a.role_id, p.parent_id from ancestor a join parent p on p.role_id = a.ancestor_id
     ),
     rule as materialized (
-        select (r ->> 'role_id')::int as role_id, r ->> 'server_pattern' as server_pattern,
-            r ->> 'tool_pattern' as tool_pattern, r ->> 'effect' as effect
+        select g.role_id, g.server_pattern, g.tool_pattern, g.effect
         from tool_rag._rows_at('grant_rule', p_time) r
-        where (r ->> 'valid_until')::timestamptz > p_time
+        cross join lateral jsonb_populate_record(null::tool_rag.grant_rule, r) g
+        where tool_rag._is_in_force(g, p_time)
     ),
     server as materialized (
         select (r ->> 'server_id')::int as server_id, r ->> 'name' as name
@@ -103,7 +103,7 @@ as $$
     having bool_and(m.effect = 'allow')
 $$;
 comment on function tool_rag._access_at(timestamptz) is
-'Who might use what at a time, from the audit: the rules expanded as role_tool has them.';
+'Who might use what at a time, from the audit: the rules that were in force at that very time.';
 
 create or replace function tool_rag.list_access_changes(
     since timestamptz, until timestamptz default null
@@ -139,7 +139,8 @@ end
 $$;
 comment on function tool_rag.list_access_changes(timestamptz, timestamptz) is
 'Which roles gained or lost which tools between two times (by default until now), whatever did it: '
-'rules, their end, inheritance, tools or servers that came, went or were switched. For admins.';
+'rules, their beginning, end and hours, inheritance, tools or servers that came, went or were '
+'switched. What was in between, as hours that began and ended, is not told. For admins.';
 
 create or replace function tool_rag.set_audit(
     level text default null, keep_events interval default null, keep_changes interval default null

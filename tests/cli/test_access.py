@@ -39,6 +39,8 @@ def test_roles_are_added_listed_shown_and_removed(cli: Cli, developer: str) -> N
         "effect": "allow",
         "valid_until": None,
         "valid": True,
+        "valid_from": None,
+        "hours": None,
     }
     removed = cli("roles", "remove", "developer")
     assert removed.code == 0
@@ -109,6 +111,50 @@ def test_a_grant_may_end(cli: Cli, developer: str) -> None:
     assert (rule["valid_until"][:16], rule["valid"]) == ("2999-01-31T16:00", True)
 
 
+def test_a_grant_may_begin_later_and_have_hours(cli: Cli, developer: str) -> None:
+    hours = "Mon-Fri 09:00-17:00 Europe/Berlin"
+    outcome = cli(
+        *("grant", developer, "mail/*", "--from", "2131-01-31", "--until", "2131-02-28"),
+        *("--hours", hours),
+    )
+    assert outcome.err == (
+        "developer: allow mail/* from 2131-01-31 00:00 UTC until 2131-02-28 00:00 UTC,"
+        f" {hours}, which fits 2 tools today.\n"
+    )
+    shown = cli("roles", "show", developer)
+    assert list(shown.rows()[0]) == [
+        *("rule of", "effect", "pattern", "from", "until", "hours", "valid")
+    ]
+    (row,) = [row for row in shown.rows() if row["pattern"] == "mail/*"]
+    assert (row["from"], row["hours"], row["valid"]) == ("2131-01-31 00:00 UTC", hours, "no")
+    explained = cli("explain-access", developer, "mail/send_message").out.splitlines()
+    assert explained[0].startswith(
+        "developer may not use mail/send_message: not now: the grant mail/* to developer begins "
+    )
+    # Another window of the same rule, and each is removed by itself.
+    more = cli("grant", developer, "mail/*", "--from", "9d", "--deny")
+    assert "stands" not in more.err
+    more = cli("grant", developer, "mail/*", "--hours", "Sat UTC")
+    assert "the same rule stands 1 more time, each for itself" in more.err
+    (begun,) = [row["from"] for row in cli("roles", "show", developer).rows()
+                if row["effect"] == "deny" and row["pattern"] == "mail/*"]  # fmt: skip
+    none = cli("revoke", developer, "mail/*", "--hours", "Sun UTC")
+    assert none.code == 1
+    assert "has no rule 'mail/*', Sun UTC" in none.err
+    assert "\n    allow mail/*, Sat UTC" in none.err
+    assert cli("revoke", developer, "mail/*", "--from", begun.removesuffix(" UTC")).code == 0
+    assert cli("revoke", developer, "mail/*", "--hours", "sat utc").code == 0
+    left = cli("revoke", developer, "mail/*")
+    assert left.err == "developer: 1 rule mail/* removed, 2 left.\n"
+    bad = cli("grant", developer, "mail/*", "--hours", "9-17")
+    assert bad.code == 2
+    assert "hours is '9-17', not days, hours and a time zone" in bad.err
+    assert "Mon-Fri 09:00-17:00 Europe/Berlin" in bad.err
+    assert list(cli("roles", "show", developer).rows()[0]) == [
+        *("rule of", "effect", "pattern", "until", "valid")
+    ]
+
+
 def test_a_grant_in_the_past_and_a_pattern_without_a_slash_are_usage_errors(
     cli: Cli, developer: str
 ) -> None:
@@ -159,6 +205,8 @@ def test_explain_access_gives_verdict_and_rules(cli: Cli, developer: str) -> Non
         "effect",
         "valid_until",
         "valid",
+        "valid_from",
+        "hours",
     ]
     none = cli("explain-access", developer, "mail/send_message")
     assert none.out.count("\n") == 1

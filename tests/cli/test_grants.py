@@ -278,6 +278,15 @@ TEXTS = st.text(
     max_size=8,
 ) | st.sampled_from(["no", "null", "~", "007", "1e3", "0o17", "2031-01-31", "<<", "- a", "*"])
 ENDS = st.none() | st.datetimes(datetime(2000, 1, 1), datetime(2900, 1, 1))
+STARTS = st.none() | st.datetimes(datetime(1900, 1, 1), datetime(1999, 1, 1))
+CLOCKS = st.times().map(lambda time: f"{time:%H:%M:%S}")
+SCHEDULES = st.none() | st.builds(
+    lambda days, start, end, zone: f"{days} {start}-{end} {zone}",
+    st.sampled_from(["Mon", "Mon-Fri", "Tue,Sat", "Fri-Mon"]),
+    CLOCKS,
+    CLOCKS,
+    st.sampled_from(["UTC", "Europe/Berlin", "Etc/GMT+5", "America/Port-au-Prince"]),
+)
 
 
 @settings(
@@ -287,28 +296,39 @@ ENDS = st.none() | st.datetimes(datetime(2000, 1, 1), datetime(2900, 1, 1))
 )
 @given(
     rules=st.lists(
-        st.tuples(TEXTS, TEXTS, TEXTS, st.sampled_from(["allow", "deny"]), ENDS),
+        st.tuples(
+            *(TEXTS, TEXTS, TEXTS, st.sampled_from(["allow", "deny"]), STARTS, SCHEDULES, ENDS)
+        ),
         min_size=1,
         max_size=6,
-        unique_by=lambda rule: rule[:4],
+        unique_by=lambda rule: rule[:6],
     )
 )
 def test_what_is_exported_is_imported_as_it_was(
     cli: Cli, database: str, state: State, rules: list[Any]
 ) -> None:
     rules = [
-        (role.replace('"', "'"), server, tool, effect, end and end.replace(tzinfo=UTC))
-        for role, server, tool, effect, end in rules
+        (
+            *(role.replace('"', "'"), server, tool, effect, start and start.replace(tzinfo=UTC)),
+            *(hours, end and end.replace(tzinfo=UTC)),
+        )
+        for role, server, tool, effect, start, hours, end in rules
     ]
-    if len({rule[:4] for rule in rules}) < len(rules):
+    if len({rule[:6] for rule in rules}) < len(rules):
         return
     with ToolRetriever(database) as retriever:
         for listed in retriever.list_roles():
             retriever.remove_role(listed.name)
         for role in {rule[0] for rule in rules}:
             retriever.add_role(role)
-        for role, server, tool, effect, end in rules:
-            retriever.grant_tools(role, server, tool, effect=effect, valid_until=end)
+        for role, server, tool, effect, start, hours, end in rules:
+            retriever.grant_tools(
+                *(role, server, tool),
+                effect=effect,
+                valid_until=end,
+                valid_from=start,
+                hours=hours,
+            )
     before = state()
     for format_ in ("csv", "yaml"):
         exported = cli("grants", "export", "--format", format_)
@@ -369,6 +389,140 @@ def test_a_rule_that_has_ended_is_exported_too(cli: Cli, developer: str, databas
     with ToolRetriever(database) as retriever:
         retriever.grant_tools(developer, "*", "delete_*", effect="deny", valid_until=past)
     exported = cli("grants", "export", "--role", developer)
-    assert f"developer,*,delete_*,deny,{past.isoformat()}\n" in exported.out
+    assert f"developer,*,delete_*,deny,,{past.isoformat()},\n" in exported.out
+
+
+BERLIN = "Mon-Fri 09:00-17:00 Europe/Berlin"
+SCHEDULED = "role,server_pattern,tool_pattern,effect,valid_from,valid_until,hours"
+
+
+def test_beginnings_and_hours_of_files(cli: Cli, developer: str, tmp_path: Path) -> None:
+    file = tmp_path / "grants.csv"
+    file.write_text(
+        f"{SCHEDULED}\n"
+        "developer,mail,*,allow,2131-01-31,2131-02-28T18:00+01:00,mon-fri 9-17 europe/berlin\n"
+        "developer,mail,*,allow,,,Sat 10:00-12:00 Europe/Berlin\n"
+        "developer,mail,*,deny,,,\n"
+    )
+    done = cli("grants", "import", str(file))
+    assert done.code == 0
+    assert [tuple(row.values()) for row in done.rows()] == [
+        ("added", developer, "allow", "mail/*", "", "", "", "Sat 10:00-12:00 Europe/Berlin"),
+        *[("added", developer, "allow", "mail/*", "2131-01-31 00:00 UTC", "",
+           "2131-02-28 17:00 UTC", BERLIN)],
+        ("added", developer, "deny", "mail/*", "", "", "", ""),
+    ]  # fmt: skip
+    assert list(done.rows()[0])[4:] == ["from", "until before", "until", "hours"]
+    exported = cli("grants", "export", "--role", developer)
+    assert exported.out.splitlines()[0] == SCHEDULED
+    assert (
+        "developer,mail,*,allow,2131-01-31T00:00:00+00:00,2131-02-28T17:00:00+00:00,"
+        f'"{BERLIN}"\n'.replace('"', "")
+        in exported.out
+    )
+    written = cli("grants", "export", "--role", developer, "--format", "yaml").out
+    assert f'  hours: "{BERLIN}"\n' in written
+    assert '  valid_from: "2131-01-31T00:00:00+00:00"\n' in written
+    again = cli(
+        *("grants", "import", "-", "--format", "yaml", "--replace", "--json"),
+        stdin=written + "- {role: developer, server_pattern: x, tool_pattern: y, effect: deny,"
+        " hours: 22:00-06:00 UTC, valid_from: 2131-01-01}\n",
+    )
+    assert [(r["change"], r["hours"], r["valid_from"]) for r in again.json()["rules"]] == [
+        ("added", "22:00-06:00 UTC", "2131-01-01T00:00:00+00:00")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ("soon,,", "line 3: valid_from: 'soon' is no time"),
+        (",,9-17", "line 3: hours: hours is '9-17', not days, hours and a time zone"),
+        (",,09:00-17:00 CET", "line 3: hours: hours has the time zone 'CET'"),
+        ("2131-02-01,2131-01-01,", "line 3: valid_from: valid_from is not before its end"),
+        (",,mon-fri 9-17 EUROPE/BERLIN", "line 3: this rule stands above already"),
+        (f",,{BERLIN}", "line 3: this rule stands at line 2 already"),
+    ],
+)
+def test_what_is_wrong_with_a_schedule_is_told_with_its_place(
+    cli: Cli, developer: str, state: State, cells: str, said: str
+) -> None:
+    before = state()
+    text = f"{SCHEDULED}\ndeveloper,m,x,allow,,,{BERLIN}\ndeveloper,m,x,allow,{cells}\n"
+    outcome = cli("grants", "import", "-", "--format", "csv", "--replace", stdin=text)
+    assert (outcome.code, outcome.out) == (1, "")
+    assert said in outcome.err
+    assert outcome.err.splitlines()[1].startswith("  ")
+    assert state() == before
+
+
+@pytest.mark.parametrize(
+    ("said", "hours"),
+    [
+        ("mon-fri 9-17 Europe/Berlin", BERLIN),
+        ("9:00-17:00 UTC", "09:00-17:00 UTC"),
+        ("Sat,Sun UTC", "Sat-Sun UTC"),
+        (
+            {"days": ["Mon", "Wed"], "start": "09:00", "end": "17:00", "timezone": "Europe/Berlin"},
+            "Mon,Wed 09:00-17:00 Europe/Berlin",
+        ),
+        ({"days": "Sat-Sun", "timezone": "utc"}, "Sat-Sun UTC"),
+        ({"start": "22:00", "end": "06:00", "timezone": "UTC"}, "22:00-06:00 UTC"),
+        ("9-17", None),
+        ("Mon-Fri 09:00-17:00", None),
+        ("Europe/Berlin", None),
+        ("always", None),
+        (["Mon-Fri 09:00-17:00 UTC"], None),
+        (9, None),
+        (None, None),
+        ({"days": [], "timezone": "UTC"}, None),
+        ({"days": "", "start": "09:00", "end": "17:00", "timezone": "UTC"}, None),
+        ({"start": "09:00", "end": "17:00"}, None),
+        ({"start": "09:00", "timezone": "UTC"}, None),
+        ({"days": [1], "start": "09:00", "end": "17:00", "timezone": "UTC"}, None),
+        ({"start": "09:00", "end": "17:00", "timezone": "UTC", "holidays": False}, None),
+    ],
+    ids=str,
+)
+def test_hours_of_the_gatekeeper_shape_map_or_are_listed(
+    cli: Cli, developer: str, said: Any, hours: str | None
+) -> None:
+    servers = {"mail": {"tools": ["list_mail", "*"], "hours": said}}
+    arguments = ("grants", "import", "-", "--format", "gatekeeper", "--role", developer, "--json")
+    done = cli(*arguments, stdin=json.dumps(servers))
+    assert done.code == 0
+    assert done.json()["not_mapped"] == ([] if hours else ["mail.hours"])
+    assert {rule["hours"] for rule in done.json()["rules"]} == {hours}
+
+
+def test_hours_of_the_gatekeeper_shape_that_can_not_be(
+    cli: Cli, developer: str, state: State
+) -> None:
+    before = state()
+    for said in ("Mon-Fri 09:00-17:00 Europe/Nowhere", "Mon-Foo UTC", "9-25 UTC"):
+        document = {developer: {"mail": {"tools": ["x"], "hours": said}}}
+        refused = cli("grants", "import", "-", "--format=gatekeeper", stdin=json.dumps(document))
+        assert (refused.code, refused.out) == (1, "")
+        assert "-: developer.mail.hours: hours has the " in refused.err
+        assert state() == before
+
+
+def test_the_gatekeeper_export_leaves_out_what_holds_only_sometimes(
+    cli: Cli, developer: str
+) -> None:
+    cli("revoke", developer, "*/delete_*")
+    cli("grant", developer, "mail/*", "--hours", BERLIN)
+    cli("grant", developer, "mail/*", "--from", "2131-01-31")
+    done = cli("grants", "export", "--format", "gatekeeper")
+    assert done.json() == {"developer": {"github": {"tools": ["*"]}}}
+    assert f"not mapped: developer: allow mail/*, {BERLIN}\n" in done.err
+    assert "not mapped: developer: allow mail/* from 2131-01-31" in done.err
+    # A deny, whether it holds now or later, is nothing that can be left out.
+    for option in (("--hours", BERLIN), ("--from", "2131-01-31")):
+        cli("grant", developer, "mail/send_message", "--deny", *option)
+        refused = cli("grants", "export", "--format", "gatekeeper")
+        assert (refused.code, refused.out) == (1, "")
+        assert "'developer' holds the rule deny 'mail/send_message'" in refused.err
+        assert cli("revoke", developer, "mail/send_message").code == 0
     # An ended deny takes nothing away.
     assert cli("grants", "export", "--format", "gatekeeper").code == 0

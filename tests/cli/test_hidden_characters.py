@@ -13,8 +13,8 @@ import psycopg
 import pytest
 
 from tests.cli.conftest import Cli
+from tool_rag_pg._visible import escaped, visible
 from tool_rag_pg.cli._docs import commands
-from tool_rag_pg.cli._visible import escaped, visible
 from tool_rag_pg.retriever import ToolRetriever
 
 # Clears the screen and sets the window's title, in 7 and in 8 bits; bidi, zero-width, blank, tag

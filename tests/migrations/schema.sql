@@ -12,7 +12,7 @@ SET row_security = off;
 
 CREATE SCHEMA tool_rag;
 
-COMMENT ON SCHEMA tool_rag IS 'Tool retrieval (schema 0009_review)';
+COMMENT ON SCHEMA tool_rag IS 'Tool retrieval (schema 0010_schedules)';
 
 CREATE FUNCTION tool_rag._access_at(p_time timestamp with time zone) RETURNS TABLE(role text, server text, tool text)
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -20,7 +20,7 @@ CREATE FUNCTION tool_rag._access_at(p_time timestamp with time zone) RETURNS TAB
     SET jit TO 'off'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._access_at(p_time timestamp with time zone) IS 'Who might use what at a time, from the audit: the rules expanded as role_tool has them.';
+COMMENT ON FUNCTION tool_rag._access_at(p_time timestamp with time zone) IS 'Who might use what at a time, from the audit: the rules that were in force at that very time.';
 
 CREATE FUNCTION tool_rag._access_of(p_login oid) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -64,12 +64,26 @@ CREATE FUNCTION tool_rag._after_ranking_setting_update() RETURNS trigger
 
 COMMENT ON FUNCTION tool_rag._after_ranking_setting_update() IS 'Indexes the catalogue anew by changed settings.';
 
+CREATE FUNCTION tool_rag._after_role_delete() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._after_role_delete() IS 'Takes away what removed roles might see.';
+
 CREATE FUNCTION tool_rag._after_role_parent_change() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._after_role_parent_change() IS 'Refuses cycles; applies the rules to roles whose parents changed, and to their heirs.';
+
+CREATE FUNCTION tool_rag._after_role_schedule_delete() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._after_role_schedule_delete() IS 'Takes away what removed schedules had.';
 
 CREATE FUNCTION tool_rag._after_server_update() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
@@ -150,7 +164,7 @@ COMMENT ON FUNCTION tool_rag._audited_label(p_object text, p_row jsonb) IS 'A ro
 
 CREATE FUNCTION tool_rag._audited_row(p_row jsonb) RETURNS jsonb
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (p_row - ARRAY['created_at'::text, 'updated_at'::text, 'content_hash'::text, 'token_count'::text, 'lexemes'::text, 'term_lexemes'::text, 'singleton'::text, 'digest'::text, 'former_digest'::text, 'last_used_at'::text]);
+    RETURN (p_row - ARRAY['created_at'::text, 'updated_at'::text, 'content_hash'::text, 'token_count'::text, 'lexemes'::text, 'term_lexemes'::text, 'singleton'::text, 'digest'::text, 'former_digest'::text, 'last_used_at'::text, 'schedule_id'::text]);
 
 COMMENT ON FUNCTION tool_rag._audited_row(p_row jsonb) IS 'A row without what triggers derive, and without digests of keys.';
 
@@ -167,6 +181,13 @@ CREATE FUNCTION tool_rag._before_example_write() RETURNS trigger
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._before_example_write() IS 'Fills the derived column of an example.';
+
+CREATE FUNCTION tool_rag._before_grant_rule_write() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._before_grant_rule_write() IS 'Brings the hours of a rule into one form, and finds or makes its schedule.';
 
 CREATE FUNCTION tool_rag._before_synonym_write() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
@@ -188,7 +209,7 @@ CREATE FUNCTION tool_rag._caller(p_roles text[], p_allowed jsonb, p_server_ids i
     SET standard_conforming_strings TO 'on'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._caller(p_roles text[], p_allowed jsonb, p_server_ids integer[], OUT role_ids integer[], OUT gate integer[], OUT named_ids integer[]) IS 'Who asks. A caller sees what role_ids may see; or, where that alone does not say it, role_ids is empty and gate is the very tools, in order, of the given servers (null: all): what the roles asked, those of the session''s setting and token, and those that the login is bound to all permit, and "allowed" lists. named_ids are the roles whose grants a result names; null where none was asked.';
+COMMENT ON FUNCTION tool_rag._caller(p_roles text[], p_allowed jsonb, p_server_ids integer[], OUT role_ids integer[], OUT gate integer[], OUT named_ids integer[]) IS 'Who asks. A caller sees what role_ids may see; or, where that alone does not say it, role_ids is empty and gate is the very tools, in order, of the given servers (null: all): what the roles asked, those of the session''s setting and token, and those that the login is bound to all permit, and "allowed" lists. named_ids are the roles whose grants a result names; null where none was asked. Both hold, beside roles, the schedules of theirs that are in force.';
 
 CREATE FUNCTION tool_rag._candidates(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_base double precision, p_slope double precision, p_embedding public.halfvec, p_model_id integer, p_model_vector public.halfvec, p_role_ids integer[], p_server_ids integer[], p_gate integer[], p_depth integer, p_exact boolean) RETURNS integer[]
     LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -332,7 +353,7 @@ CREATE FUNCTION tool_rag._expand_access(p_role_ids integer[], p_tool_ids integer
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._expand_access(p_role_ids integer[], p_tool_ids integer[]) IS 'What role_tool holds, computed from the rules, for some roles and tools (null: all).';
+COMMENT ON FUNCTION tool_rag._expand_access(p_role_ids integer[], p_tool_ids integer[]) IS 'What role_tool holds, computed from the rules, for some roles, with their schedules, and tools (null: all).';
 
 CREATE FUNCTION tool_rag._expand_needs(p_tool_ids integer[], p_role_ids integer[], p_server_ids integer[], p_gate integer[], p_depth integer) RETURNS TABLE(tool_id integer, needed_by integer, reason text, depth integer)
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -436,6 +457,13 @@ CREATE FUNCTION tool_rag._find_winners(p_server_id integer, p_changed jsonb, p_f
 
 COMMENT ON FUNCTION tool_rag._find_winners(p_server_id integer, p_changed jsonb, p_findings jsonb) IS 'A finding for each version that would suddenly come first for many requests of other tools.';
 
+CREATE FUNCTION tool_rag._find_zone(p_name text) RETURNS text
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._find_zone(p_name text) IS 'The name of a time zone as it is usually written; null where there is none, or an abbreviation.';
+
 CREATE FUNCTION tool_rag._fit_budget(p_tool_ids integer[], p_needed_by integer[], p_budget integer) RETURNS integer[]
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -536,6 +564,59 @@ CREATE FUNCTION tool_rag._is_identifier(p_text text) RETURNS boolean
 
 COMMENT ON FUNCTION tool_rag._is_identifier(p_text text) IS 'Whether a text is, or holds, what looks like a name rather than a word: create_issue, getUser, a.b.';
 
+CREATE TABLE tool_rag.grant_rule (
+    grant_id integer NOT NULL,
+    role_id integer NOT NULL,
+    server_pattern text NOT NULL,
+    tool_pattern text NOT NULL,
+    effect text DEFAULT 'allow'::text NOT NULL,
+    valid_until timestamp with time zone DEFAULT 'infinity'::timestamp with time zone NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    valid_from timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    weekdays integer[],
+    hours_from time(0) without time zone,
+    hours_until time(0) without time zone,
+    time_zone text,
+    schedule_id integer,
+    CONSTRAINT grant_rule_effect_check CHECK ((effect = ANY (ARRAY['allow'::text, 'deny'::text]))),
+    CONSTRAINT grant_rule_hours_check CHECK ((num_nulls(weekdays, hours_from, hours_until, time_zone) = ANY (ARRAY[0, 4]))),
+    CONSTRAINT grant_rule_hours_from_check CHECK ((hours_from < '24:00:00'::time without time zone)),
+    CONSTRAINT grant_rule_server_pattern_check CHECK (((server_pattern <> ''::text) AND (length(server_pattern) <= 256) AND (server_pattern !~ '/'::text))),
+    CONSTRAINT grant_rule_tool_pattern_check CHECK (((tool_pattern <> ''::text) AND (length(tool_pattern) <= 256))),
+    CONSTRAINT grant_rule_weekdays_check CHECK (((weekdays <@ '{1,2,3,4,5,6,7}'::integer[]) AND (cardinality(weekdays) > 0)))
+);
+
+COMMENT ON TABLE tool_rag.grant_rule IS 'Rules on tools by pattern, "*" being any run of characters. A tool is permitted while at least one allow that the caller''s roles hold is valid and no deny that they hold is.';
+
+COMMENT ON COLUMN tool_rag.grant_rule.valid_until IS 'End of validity, compared with the time of the search: expiry needs no job.';
+
+COMMENT ON COLUMN tool_rag.grant_rule.valid_from IS 'Beginning of validity, likewise; -infinity for none.';
+
+COMMENT ON COLUMN tool_rag.grant_rule.weekdays IS 'Days on which its hours begin, as ISO 8601 counts them: 1 is Monday, 7 Sunday. Null, as the three columns that follow: it holds at all hours.';
+
+COMMENT ON COLUMN tool_rag.grant_rule.hours_from IS 'When it begins to hold on these days.';
+
+COMMENT ON COLUMN tool_rag.grant_rule.hours_until IS 'When it ceases to. Not later than hours_from: on the day after.';
+
+COMMENT ON COLUMN tool_rag.grant_rule.time_zone IS 'Whose clock that is: a name of pg_timezone_names with a "/", or UTC.';
+
+COMMENT ON COLUMN tool_rag.grant_rule.schedule_id IS 'Filled by trigger: where it has a beginning or hours, the row of role_schedule with these.';
+
+CREATE FUNCTION tool_rag._is_in_force(p_rule tool_rag.grant_rule, p_time timestamp with time zone) RETURNS boolean
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._is_in_force(p_rule tool_rag.grant_rule, p_time timestamp with time zone) IS 'Whether a rule holds at a time. Of hours that can''t be read, an allow does not and a deny does.';
+
+CREATE FUNCTION tool_rag._is_in_hours(p_time timestamp with time zone, p_weekdays integer[], p_from time without time zone, p_until time without time zone, p_time_zone text) RETURNS boolean
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._is_in_hours(p_time timestamp with time zone, p_weekdays integer[], p_from time without time zone, p_until time without time zone, p_time_zone text) IS 'Whether a clock in a time zone shows hours of some weekdays at a time: an hour that the clock skips is not there, one that it shows twice is there twice. Null where the zone is not known.';
+
 CREATE FUNCTION tool_rag._is_respelling(p_name text, p_tool text, p_server text) RETURNS boolean
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -575,7 +656,7 @@ CREATE FUNCTION tool_rag._is_within(p_role_ids integer[], p_bound_ids integer[])
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._is_within(p_role_ids integer[], p_bound_ids integer[]) IS 'Whether roles see no more than others do by their rules alone, whatever the tools: they are among these, which hold no further deny.';
+COMMENT ON FUNCTION tool_rag._is_within(p_role_ids integer[], p_bound_ids integer[]) IS 'Whether roles see no more than others do by their rules alone, whatever the tools and the time: they are among these, which hold no further deny, of any schedule.';
 
 CREATE FUNCTION tool_rag._judge_access(p_role_ids integer[], p_tool_id integer) RETURNS TABLE(role_id integer, permitted boolean, reason text)
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -773,6 +854,13 @@ CREATE FUNCTION tool_rag._needs(p_tool_ids integer[]) RETURNS integer[]
 
 COMMENT ON FUNCTION tool_rag._needs(p_tool_ids integer[]) IS 'Tools and all that they need, directly or not.';
 
+CREATE FUNCTION tool_rag._parse_hours(p_hours text, OUT weekdays integer[], OUT hours_from time without time zone, OUT hours_until time without time zone, OUT time_zone text, OUT fault text) RETURNS record
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$ ... $_$;
+
+COMMENT ON FUNCTION tool_rag._parse_hours(p_hours text, OUT weekdays integer[], OUT hours_from time without time zone, OUT hours_until time without time zone, OUT time_zone text, OUT fault text) IS 'Hours written as "Mon-Fri 09:00-17:00 Europe/Berlin", of which days or hours may be missing, or "always", which leaves all null; fault says what is wrong with them.';
+
 CREATE FUNCTION tool_rag._parse_parameter(p_name text, p_own text[], OUT kind text, OUT noun text[]) RETURNS record
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -912,6 +1000,13 @@ CREATE FUNCTION tool_rag._rank_words(p_lexeme_ids integer[], p_weights double pr
 
 COMMENT ON FUNCTION tool_rag._rank_words(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_terms text[], p_term_weights double precision[], p_base double precision, p_slope double precision, p_tool_ids integer[], p_limit integer) IS 'The word arm over given tools: BM25 of the tool or its best example, exact.';
 
+CREATE FUNCTION tool_rag._read_hours(p_hours text, OUT weekdays integer[], OUT hours_from time without time zone, OUT hours_until time without time zone, OUT time_zone text) RETURNS record
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._read_hours(p_hours text, OUT weekdays integer[], OUT hours_from time without time zone, OUT hours_until time without time zone, OUT time_zone text) IS 'As _parse_hours; a fault is an error.';
+
 CREATE FUNCTION tool_rag._read_login(OUT bound text[], OUT is_trusted boolean) RETURNS record
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -978,7 +1073,7 @@ CREATE FUNCTION tool_rag._refresh_access(p_role_ids integer[], p_tool_ids intege
     SET jit TO 'off'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._refresh_access(p_role_ids integer[], p_tool_ids integer[]) IS 'Makes role_tool equal to the rules for some roles and tools (null: all).';
+COMMENT ON FUNCTION tool_rag._refresh_access(p_role_ids integer[], p_tool_ids integer[]) IS 'Makes role_tool equal to the rules for some roles, with their schedules, and tools (null: all).';
 
 CREATE FUNCTION tool_rag._refresh_withheld(p_server_ids integer[]) RETURNS void
     LANGUAGE sql
@@ -1054,12 +1149,12 @@ CREATE FUNCTION tool_rag._rows_at(p_object text, p_time timestamp with time zone
 
 COMMENT ON FUNCTION tool_rag._rows_at(p_object text, p_time timestamp with time zone) IS 'The rows of an audited table at a time.';
 
-CREATE FUNCTION tool_rag._rules_on(p_role_id integer, p_server text, p_tool text) RETURNS TABLE(grant_id integer, rule_role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone, valid boolean)
+CREATE FUNCTION tool_rag._rules_on(p_role_id integer, p_server text, p_tool text) RETURNS TABLE(grant_id integer, rule_role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone, valid boolean, valid_from timestamp with time zone, hours text)
     LANGUAGE sql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._rules_on(p_role_id integer, p_server text, p_tool text) IS 'The rules of a role and its ancestors that fit a tool.';
+COMMENT ON FUNCTION tool_rag._rules_on(p_role_id integer, p_server text, p_tool text) IS 'The rules of a role and its ancestors that fit a tool; valid: in force now.';
 
 CREATE FUNCTION tool_rag._search(p_query text, p_roles text[], p_k integer, p_embedding public.vector, p_context text[], p_conversation text, p_servers text[], p_token_budget integer, p_min_relevance double precision, p_options jsonb, p_allowed jsonb, p_is_recorded boolean) RETURNS TABLE(rank integer, server text, name text, title text, description text, input_schema jsonb, is_action boolean, relevance real, score real, tokens integer, reason text, explain jsonb)
     LANGUAGE plpgsql STABLE ROWS 10
@@ -1222,6 +1317,13 @@ CREATE FUNCTION tool_rag._visible_names(p_folded text[], p_role_ids integer[], p
 
 COMMENT ON FUNCTION tool_rag._visible_names(p_folded text[], p_role_ids integer[], p_server_ids integer[], p_gate integer[]) IS 'The tools with any of some folded names that a caller (see _caller) may see.';
 
+CREATE FUNCTION tool_rag._with_schedules(p_role_ids integer[]) RETURNS integer[]
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ ... $$;
+
+COMMENT ON FUNCTION tool_rag._with_schedules(p_role_ids integer[]) IS 'Roles, and the schedules in force now of all that they hold: what they see in role_tool.';
+
 CREATE FUNCTION tool_rag._within_one_edit(p_left text, p_right text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1254,6 +1356,13 @@ CREATE FUNCTION tool_rag._words(p_text text) RETURNS SETOF text
     AS $$ ... $$;
 
 COMMENT ON FUNCTION tool_rag._words(p_text text) IS 'The words of a text as BERT''s uncased basic tokeniser splits them (Devlin et al. 2018).';
+
+CREATE FUNCTION tool_rag._write_hours(p_weekdays integer[], p_from time without time zone, p_until time without time zone, p_time_zone text) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$ ... $_$;
+
+COMMENT ON FUNCTION tool_rag._write_hours(p_weekdays integer[], p_from time without time zone, p_until time without time zone, p_time_zone text) IS 'Hours as a text that _parse_hours reads, always the same for the same hours.';
 
 CREATE FUNCTION tool_rag.add_api_key(name text, public_id text, digest bytea, roles text[], identity jsonb DEFAULT '{}'::jsonb, expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1358,7 +1467,7 @@ CREATE FUNCTION tool_rag.embed(text text) RETURNS public.halfvec
 
 COMMENT ON FUNCTION tool_rag.embed(text text) IS 'The built-in model''s vector of a text, of length 1; null when no word piece of it is known.';
 
-CREATE FUNCTION tool_rag.explain_access(role text, server text, tool text) RETURNS TABLE(permitted boolean, reason text, rule_role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone, valid boolean)
+CREATE FUNCTION tool_rag.explain_access(role text, server text, tool text) RETURNS TABLE(permitted boolean, reason text, rule_role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone, valid boolean, valid_from timestamp with time zone, hours text)
     LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
@@ -1386,12 +1495,12 @@ CREATE FUNCTION tool_rag.grant_access(login text, access text) RETURNS boolean
 
 COMMENT ON FUNCTION tool_rag.grant_access(login text, access text) IS 'Makes a login a reader, an editor or an admin, in place of what it was; false where it was that already. It holds in every database of the server that has this schema.';
 
-CREATE FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text DEFAULT '*'::text, effect text DEFAULT 'allow'::text, valid_until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS integer
+CREATE FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text DEFAULT '*'::text, effect text DEFAULT 'allow'::text, valid_until timestamp with time zone DEFAULT NULL::timestamp with time zone, valid_from timestamp with time zone DEFAULT NULL::timestamp with time zone, hours text DEFAULT NULL::text) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone) IS 'Adds a rule, or changes its end where the same rule stands already; returns how many tools of today''s catalogue its patterns fit. A valid deny wins over any allow.';
+COMMENT ON FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone, valid_from timestamp with time zone, hours text) IS 'Adds a rule, or changes its end where the same rule, with the same beginning and hours, stands already; returns how many tools of today''s catalogue its patterns fit. It holds from valid_from (null: at once) until valid_until (null: without end), and only in hours as ''Mon-Fri 09:00-17:00 Europe/Berlin'' (null: in all). A deny that holds wins over any allow.';
 
 CREATE FUNCTION tool_rag.lint_catalogue(server_pattern text DEFAULT '*'::text, tool_pattern text DEFAULT '*'::text) RETURNS TABLE(server text, tool text, rule text, severity text, field text, place integer, excerpt text)
     LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
@@ -1413,7 +1522,7 @@ CREATE FUNCTION tool_rag.list_access_changes(since timestamp with time zone, unt
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag.list_access_changes(since timestamp with time zone, until timestamp with time zone) IS 'Which roles gained or lost which tools between two times (by default until now), whatever did it: rules, their end, inheritance, tools or servers that came, went or were switched. For admins.';
+COMMENT ON FUNCTION tool_rag.list_access_changes(since timestamp with time zone, until timestamp with time zone) IS 'Which roles gained or lost which tools between two times (by default until now), whatever did it: rules, their beginning, end and hours, inheritance, tools or servers that came, went or were switched. What was in between, as hours that began and ended, is not told. For admins.';
 
 CREATE FUNCTION tool_rag.list_api_keys(name text DEFAULT NULL::text) RETURNS TABLE(name text, public_id text, roles text[], identity jsonb, state text, expires_at timestamp with time zone, created_at timestamp with time zone, rotated_at timestamp with time zone, last_used_at timestamp with time zone)
     LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
@@ -1487,12 +1596,12 @@ CREATE FUNCTION tool_rag.list_roles() RETURNS TABLE(name text, description text,
 
 COMMENT ON FUNCTION tool_rag.list_roles() IS 'Every role with its parents, the number of its own rules, and of the tools that it may see now.';
 
-CREATE FUNCTION tool_rag.list_rules(role text DEFAULT NULL::text) RETURNS TABLE(rule_role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone, valid boolean)
+CREATE FUNCTION tool_rag.list_rules(role text DEFAULT NULL::text) RETURNS TABLE(rule_role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone, valid boolean, valid_from timestamp with time zone, hours text)
     LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag.list_rules(role text) IS 'The rules of a role, its own first and then those that it inherits, the nearest role first; with null the rules of all roles. Of each role denies come first; rule_role says whose a rule is.';
+COMMENT ON FUNCTION tool_rag.list_rules(role text) IS 'The rules of a role, its own first and then those that it inherits, the nearest role first; with null the rules of all roles. Of each role denies come first; rule_role says whose a rule is, valid whether it holds now.';
 
 CREATE FUNCTION tool_rag.list_synonyms(server text DEFAULT NULL::text, tool text DEFAULT NULL::text) RETURNS TABLE(server text, tool text, term text, words text)
     LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
@@ -1634,12 +1743,12 @@ CREATE FUNCTION tool_rag.revoke_api_key(name text) RETURNS void
 
 COMMENT ON FUNCTION tool_rag.revoke_api_key(name text) IS 'Makes a key worthless at once and for good. It stays listed.';
 
-CREATE FUNCTION tool_rag.revoke_tools(role text, server_pattern text, tool_pattern text DEFAULT '*'::text, effect text DEFAULT NULL::text) RETURNS integer
+CREATE FUNCTION tool_rag.revoke_tools(role text, server_pattern text, tool_pattern text DEFAULT '*'::text, effect text DEFAULT NULL::text, valid_from timestamp with time zone DEFAULT NULL::timestamp with time zone, hours text DEFAULT NULL::text) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag.revoke_tools(role text, server_pattern text, tool_pattern text, effect text) IS 'Removes the rules with exactly these patterns (of one effect, or with null of both); returns how many. To take single tools out of a wider grant, add a deny.';
+COMMENT ON FUNCTION tool_rag.revoke_tools(role text, server_pattern text, tool_pattern text, effect text, valid_from timestamp with time zone, hours text) IS 'Removes the rules with exactly these patterns (of one effect, or with null of both), whatever their beginning and hours, or only those with a certain one (''-infinity'', ''always'': with none); returns how many. To take single tools out of a wider grant, add a deny.';
 
 CREATE FUNCTION tool_rag.rotate_api_key(name text, digest bytea, grace interval DEFAULT '00:00:00'::interval) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1718,13 +1827,13 @@ CREATE FUNCTION tool_rag.set_strict_statistics(strict boolean DEFAULT NULL::bool
 
 COMMENT ON FUNCTION tool_rag.set_strict_statistics(strict boolean) IS 'Says whether every search counts words in the tools that its caller may see and in no other, whatever its option "statistics" says; null only asks. Returns what holds then.';
 
-CREATE FUNCTION tool_rag.store_rules(rules jsonb, replaced_roles text[] DEFAULT '{}'::text[]) RETURNS TABLE(change text, role text, server_pattern text, tool_pattern text, effect text, former_until timestamp with time zone, valid_until timestamp with time zone)
+CREATE FUNCTION tool_rag.store_rules(rules jsonb, replaced_roles text[] DEFAULT '{}'::text[]) RETURNS TABLE(change text, role text, server_pattern text, tool_pattern text, effect text, former_until timestamp with time zone, valid_until timestamp with time zone, valid_from timestamp with time zone, hours text)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET "TimeZone" TO 'UTC'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag.store_rules(rules jsonb, replaced_roles text[]) IS 'Adds many rules, or changes their end where they stand already, all or none; of replaced_roles all other rules go. Returns what changed: added, changed or removed, with the end before and after.';
+COMMENT ON FUNCTION tool_rag.store_rules(rules jsonb, replaced_roles text[]) IS 'Adds many rules, or changes their end where they stand already with the same beginning and hours, all or none; of replaced_roles all other rules go. Returns what changed: added, changed or removed, with the end before and after.';
 
 CREATE FUNCTION tool_rag.store_vectors(model text, tool_ids integer[], kinds text[], source_ids integer[], source_hashes bytea[], vectors text[]) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2008,23 +2117,6 @@ ALTER TABLE tool_rag.example ALTER COLUMN example_id ADD GENERATED ALWAYS AS IDE
     CACHE 1
 );
 
-CREATE TABLE tool_rag.grant_rule (
-    grant_id integer NOT NULL,
-    role_id integer NOT NULL,
-    server_pattern text NOT NULL,
-    tool_pattern text NOT NULL,
-    effect text DEFAULT 'allow'::text NOT NULL,
-    valid_until timestamp with time zone DEFAULT 'infinity'::timestamp with time zone NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT grant_rule_effect_check CHECK ((effect = ANY (ARRAY['allow'::text, 'deny'::text]))),
-    CONSTRAINT grant_rule_server_pattern_check CHECK (((server_pattern <> ''::text) AND (length(server_pattern) <= 256) AND (server_pattern !~ '/'::text))),
-    CONSTRAINT grant_rule_tool_pattern_check CHECK (((tool_pattern <> ''::text) AND (length(tool_pattern) <= 256)))
-);
-
-COMMENT ON TABLE tool_rag.grant_rule IS 'Rules on tools by pattern, "*" being any run of characters. A tool is permitted while at least one allow that the caller''s roles hold is valid and no deny that they hold is.';
-
-COMMENT ON COLUMN tool_rag.grant_rule.valid_until IS 'End of validity, compared with the time of the search: expiry needs no job.';
-
 ALTER TABLE tool_rag.grant_rule ALTER COLUMN grant_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME tool_rag.grant_rule_grant_id_seq
     START WITH 1
@@ -2195,7 +2287,8 @@ CREATE TABLE tool_rag.role (
     name text NOT NULL,
     description text,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT role_name_check CHECK (((name <> ''::text) AND (length(name) <= 256) AND (name !~ '[,{}"]'::text)))
+    CONSTRAINT role_name_check CHECK (((name <> ''::text) AND (length(name) <= 256) AND (name !~ '[,{}"]'::text))),
+    CONSTRAINT role_role_id_check CHECK ((role_id > 0))
 );
 
 COMMENT ON TABLE tool_rag.role IS 'A role of the application''s users (not a Postgres role).';
@@ -2216,6 +2309,31 @@ ALTER TABLE tool_rag.role ALTER COLUMN role_id ADD GENERATED ALWAYS AS IDENTITY 
     CACHE 1
 );
 
+CREATE TABLE tool_rag.role_schedule (
+    schedule_id integer NOT NULL,
+    role_id integer NOT NULL,
+    effect text NOT NULL,
+    valid_from timestamp with time zone NOT NULL,
+    weekdays integer[],
+    hours_from time(0) without time zone,
+    hours_until time(0) without time zone,
+    time_zone text,
+    CONSTRAINT role_schedule_schedule_id_check CHECK ((schedule_id < 0))
+);
+
+COMMENT ON TABLE tool_rag.role_schedule IS 'The different schedules that a role''s own rules have, kept by triggers. To role_tool each is a role by itself, with the rules of that schedule; who holds the role holds it while it is in force. Never edit it.';
+
+COMMENT ON COLUMN tool_rag.role_schedule.effect IS 'That of its rules: of a schedule that can''t be read, allows do not hold and denies do.';
+
+ALTER TABLE tool_rag.role_schedule ALTER COLUMN schedule_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tool_rag.role_schedule_schedule_id_seq
+    START WITH -1
+    INCREMENT BY -1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE tool_rag.role_tool (
     role_id integer NOT NULL,
     tool_id integer NOT NULL,
@@ -2226,6 +2344,8 @@ CREATE TABLE tool_rag.role_tool (
 );
 
 COMMENT ON TABLE tool_rag.role_tool IS 'grant_rule expanded over inheritance, patterns and enabled tools; kept exact by triggers in the transaction of the edit. Never edit it.';
+
+COMMENT ON COLUMN tool_rag.role_tool.role_id IS 'A role, or below zero a schedule of one (role_schedule).';
 
 COMMENT ON COLUMN tool_rag.role_tool.grant_id IS 'The allow that lasts longest (the lowest id among equals): what a result names as its grant.';
 
@@ -2424,7 +2544,7 @@ ALTER TABLE ONLY tool_rag.example
     ADD CONSTRAINT example_pkey PRIMARY KEY (example_id);
 
 ALTER TABLE ONLY tool_rag.grant_rule
-    ADD CONSTRAINT grant_rule_key UNIQUE (role_id, server_pattern, tool_pattern, effect);
+    ADD CONSTRAINT grant_rule_key UNIQUE NULLS NOT DISTINCT (role_id, server_pattern, tool_pattern, effect, schedule_id);
 
 ALTER TABLE ONLY tool_rag.grant_rule
     ADD CONSTRAINT grant_rule_pkey PRIMARY KEY (grant_id);
@@ -2470,6 +2590,12 @@ ALTER TABLE ONLY tool_rag.role_parent
 
 ALTER TABLE ONLY tool_rag.role
     ADD CONSTRAINT role_pkey PRIMARY KEY (role_id);
+
+ALTER TABLE ONLY tool_rag.role_schedule
+    ADD CONSTRAINT role_schedule_key UNIQUE NULLS NOT DISTINCT (role_id, effect, valid_from, weekdays, hours_from, hours_until, time_zone);
+
+ALTER TABLE ONLY tool_rag.role_schedule
+    ADD CONSTRAINT role_schedule_pkey PRIMARY KEY (schedule_id);
 
 ALTER TABLE ONLY tool_rag.role_tool
     ADD CONSTRAINT role_tool_pkey PRIMARY KEY (tool_id, role_id) INCLUDE (server_id, grant_id, allow_until, deny_until);
@@ -2518,6 +2644,8 @@ CREATE INDEX change_object_id_idx ON tool_rag.change USING btree (object, object
 CREATE INDEX dependency_needs_id_idx ON tool_rag.dependency USING btree (needs_id);
 
 CREATE UNIQUE INDEX embedding_model_active_idx ON tool_rag.embedding_model USING btree (is_active) WHERE is_active;
+
+CREATE INDEX grant_rule_schedule_id_idx ON tool_rag.grant_rule USING btree (schedule_id) WHERE (schedule_id IS NOT NULL);
 
 CREATE INDEX login_role_role_id_idx ON tool_rag.login_role USING btree (role_id);
 
@@ -2581,9 +2709,13 @@ CREATE TRIGGER grant_rule_after_update_old AFTER UPDATE ON tool_rag.grant_rule R
 
 CREATE TRIGGER grant_rule_before_edit BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON tool_rag.grant_rule FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._before_edit();
 
+CREATE TRIGGER grant_rule_before_write BEFORE INSERT OR UPDATE ON tool_rag.grant_rule FOR EACH ROW WHEN (((new.valid_from > '-infinity'::timestamp with time zone) OR (new.schedule_id IS NOT NULL) OR (num_nonnulls(new.weekdays, new.hours_from, new.hours_until, new.time_zone) > 0))) EXECUTE FUNCTION tool_rag._before_grant_rule_write();
+
 CREATE TRIGGER ranking_setting_after_update AFTER UPDATE ON tool_rag.ranking_setting REFERENCING OLD TABLE AS old_setting NEW TABLE AS new_setting FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_ranking_setting_update();
 
 CREATE TRIGGER ranking_setting_before_edit BEFORE UPDATE ON tool_rag.ranking_setting FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._before_edit();
+
+CREATE TRIGGER role_after_delete AFTER DELETE ON tool_rag.role REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_role_delete();
 
 CREATE TRIGGER role_before_edit BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON tool_rag.role FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._before_edit();
 
@@ -2598,6 +2730,8 @@ CREATE TRIGGER role_parent_after_update_new AFTER UPDATE ON tool_rag.role_parent
 CREATE TRIGGER role_parent_after_update_old AFTER UPDATE ON tool_rag.role_parent REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_role_parent_change();
 
 CREATE TRIGGER role_parent_before_edit BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON tool_rag.role_parent FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._before_edit();
+
+CREATE TRIGGER role_schedule_after_delete AFTER DELETE ON tool_rag.role_schedule REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_role_schedule_delete();
 
 CREATE TRIGGER server_after_update AFTER UPDATE ON tool_rag.server REFERENCING OLD TABLE AS old_server NEW TABLE AS new_server FOR EACH STATEMENT EXECUTE FUNCTION tool_rag._after_server_update();
 
@@ -2785,6 +2919,9 @@ ALTER TABLE ONLY tool_rag.example
 ALTER TABLE ONLY tool_rag.grant_rule
     ADD CONSTRAINT grant_rule_role_id_fkey FOREIGN KEY (role_id) REFERENCES tool_rag.role(role_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY tool_rag.grant_rule
+    ADD CONSTRAINT grant_rule_schedule_id_fkey FOREIGN KEY (schedule_id) REFERENCES tool_rag.role_schedule(schedule_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY tool_rag.login_role
     ADD CONSTRAINT login_role_login_id_fkey FOREIGN KEY (login_id) REFERENCES tool_rag.login(login_id) ON DELETE CASCADE;
 
@@ -2800,8 +2937,8 @@ ALTER TABLE ONLY tool_rag.role_parent
 ALTER TABLE ONLY tool_rag.role_parent
     ADD CONSTRAINT role_parent_role_id_fkey FOREIGN KEY (role_id) REFERENCES tool_rag.role(role_id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY tool_rag.role_tool
-    ADD CONSTRAINT role_tool_role_id_fkey FOREIGN KEY (role_id) REFERENCES tool_rag.role(role_id) ON DELETE CASCADE;
+ALTER TABLE ONLY tool_rag.role_schedule
+    ADD CONSTRAINT role_schedule_role_id_fkey FOREIGN KEY (role_id) REFERENCES tool_rag.role(role_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY tool_rag.role_tool
     ADD CONSTRAINT role_tool_tool_id_fkey FOREIGN KEY (tool_id) REFERENCES tool_rag.tool(tool_id) ON DELETE CASCADE;
@@ -2873,6 +3010,8 @@ CREATE POLICY admin ON tool_rag.role TO tool_rag_admin USING (true) WITH CHECK (
 
 CREATE POLICY admin ON tool_rag.role_parent TO tool_rag_admin USING (true) WITH CHECK (true);
 
+CREATE POLICY admin ON tool_rag.role_schedule TO tool_rag_admin USING (true) WITH CHECK (true);
+
 CREATE POLICY admin ON tool_rag.role_tool TO tool_rag_admin USING (true) WITH CHECK (true);
 
 CREATE POLICY admin ON tool_rag.server TO tool_rag_admin USING (true) WITH CHECK (true);
@@ -2935,6 +3074,8 @@ ALTER TABLE tool_rag.role ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE tool_rag.role_parent ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE tool_rag.role_schedule ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE tool_rag.role_tool ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE tool_rag.server ENABLE ROW LEVEL SECURITY;
@@ -2971,7 +3112,11 @@ REVOKE ALL ON FUNCTION tool_rag._after_grant_rule_change() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._after_ranking_setting_update() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._after_role_delete() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._after_role_parent_change() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._after_role_schedule_delete() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._after_server_update() FROM PUBLIC;
 
@@ -3000,6 +3145,8 @@ REVOKE ALL ON FUNCTION tool_rag._audited_row(p_row jsonb) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tool_rag._before_edit() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._before_example_write() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._before_grant_rule_write() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._before_synonym_write() FROM PUBLIC;
 
@@ -3069,6 +3216,8 @@ REVOKE ALL ON FUNCTION tool_rag._find_visible(p_servers text[], p_tools text[], 
 
 REVOKE ALL ON FUNCTION tool_rag._find_winners(p_server_id integer, p_changed jsonb, p_findings jsonb) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._find_zone(p_name text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._fit_budget(p_tool_ids integer[], p_needed_by integer[], p_budget integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._fold_marks(p_text text) FROM PUBLIC;
@@ -3096,6 +3245,12 @@ REVOKE ALL ON FUNCTION tool_rag._is_action(p_annotations jsonb) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tool_rag._is_ascii(p_text text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._is_identifier(p_text text) FROM PUBLIC;
+
+GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.grant_rule TO tool_rag_admin;
+
+REVOKE ALL ON FUNCTION tool_rag._is_in_force(p_rule tool_rag.grant_rule, p_time timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._is_in_hours(p_time timestamp with time zone, p_weekdays integer[], p_from time without time zone, p_until time without time zone, p_time_zone text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._is_respelling(p_name text, p_tool text, p_server text) FROM PUBLIC;
 
@@ -3151,6 +3306,8 @@ REVOKE ALL ON FUNCTION tool_rag._nearest_tools(p_server text, p_tool text, p_lim
 
 REVOKE ALL ON FUNCTION tool_rag._needs(p_tool_ids integer[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._parse_hours(p_hours text, OUT weekdays integer[], OUT hours_from time without time zone, OUT hours_until time without time zone, OUT time_zone text, OUT fault text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._parse_parameter(p_name text, p_own text[], OUT kind text, OUT noun text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._parse_tool_name(p_name text, p_server text, OUT verb text, OUT noun text[], OUT area text[], OUT is_lookup boolean, OUT is_many boolean) FROM PUBLIC;
@@ -3178,6 +3335,8 @@ REVOKE ALL ON FUNCTION tool_rag._rank_request(p_text text, p_model_id integer, p
 REVOKE ALL ON FUNCTION tool_rag._rank_vectors(p_embedding public.halfvec, p_model_id integer, p_tool_ids integer[], p_limit integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._rank_words(p_lexeme_ids integer[], p_weights double precision[], p_frequencies integer[], p_terms text[], p_term_weights double precision[], p_base double precision, p_slope double precision, p_tool_ids integer[], p_limit integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._read_hours(p_hours text, OUT weekdays integer[], OUT hours_from time without time zone, OUT hours_until time without time zone, OUT time_zone text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._read_login(OUT bound text[], OUT is_trusted boolean) FROM PUBLIC;
 
@@ -3261,6 +3420,8 @@ REVOKE ALL ON FUNCTION tool_rag._unindex_lexemes(p_tool_ids integer[]) FROM PUBL
 
 REVOKE ALL ON FUNCTION tool_rag._visible_names(p_folded text[], p_role_ids integer[], p_server_ids integer[], p_gate integer[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION tool_rag._with_schedules(p_role_ids integer[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION tool_rag._within_one_edit(p_left text, p_right text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._without_secrets(p_value jsonb) FROM PUBLIC;
@@ -3268,6 +3429,8 @@ REVOKE ALL ON FUNCTION tool_rag._without_secrets(p_value jsonb) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tool_rag._word_pieces(p_word text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag._words(p_text text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION tool_rag._write_hours(p_weekdays integer[], p_from time without time zone, p_until time without time zone, p_time_zone text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION tool_rag.add_api_key(name text, public_id text, digest bytea, roles text[], identity jsonb, expires_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION tool_rag.add_api_key(name text, public_id text, digest bytea, roles text[], identity jsonb, expires_at timestamp with time zone) TO tool_rag_admin;
@@ -3338,9 +3501,9 @@ GRANT ALL ON FUNCTION tool_rag.forget_conversations(before timestamp with time z
 REVOKE ALL ON FUNCTION tool_rag.grant_access(login text, access text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tool_rag.grant_access(login text, access text) TO tool_rag_admin;
 
-REVOKE ALL ON FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone) TO tool_rag_editor;
-GRANT ALL ON FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone) TO tool_rag_admin;
+REVOKE ALL ON FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone, valid_from timestamp with time zone, hours text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone, valid_from timestamp with time zone, hours text) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.grant_tools(role text, server_pattern text, tool_pattern text, effect text, valid_until timestamp with time zone, valid_from timestamp with time zone, hours text) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.lint_catalogue(server_pattern text, tool_pattern text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tool_rag.lint_catalogue(server_pattern text, tool_pattern text) TO tool_rag_admin;
@@ -3469,9 +3632,9 @@ GRANT ALL ON FUNCTION tool_rag.revoke_access(login text) TO tool_rag_admin;
 REVOKE ALL ON FUNCTION tool_rag.revoke_api_key(name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tool_rag.revoke_api_key(name text) TO tool_rag_admin;
 
-REVOKE ALL ON FUNCTION tool_rag.revoke_tools(role text, server_pattern text, tool_pattern text, effect text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tool_rag.revoke_tools(role text, server_pattern text, tool_pattern text, effect text) TO tool_rag_editor;
-GRANT ALL ON FUNCTION tool_rag.revoke_tools(role text, server_pattern text, tool_pattern text, effect text) TO tool_rag_admin;
+REVOKE ALL ON FUNCTION tool_rag.revoke_tools(role text, server_pattern text, tool_pattern text, effect text, valid_from timestamp with time zone, hours text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tool_rag.revoke_tools(role text, server_pattern text, tool_pattern text, effect text, valid_from timestamp with time zone, hours text) TO tool_rag_editor;
+GRANT ALL ON FUNCTION tool_rag.revoke_tools(role text, server_pattern text, tool_pattern text, effect text, valid_from timestamp with time zone, hours text) TO tool_rag_admin;
 
 REVOKE ALL ON FUNCTION tool_rag.rotate_api_key(name text, digest bytea, grace interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION tool_rag.rotate_api_key(name text, digest bytea, grace interval) TO tool_rag_admin;
@@ -3558,8 +3721,6 @@ GRANT SELECT ON TABLE tool_rag.document TO tool_rag_admin;
 
 GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.example TO tool_rag_admin;
 
-GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.grant_rule TO tool_rag_admin;
-
 GRANT SELECT ON TABLE tool_rag.lexeme TO tool_rag_admin;
 
 GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.login TO tool_rag_admin;
@@ -3581,6 +3742,8 @@ GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.ranking_setting TO 
 GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.role TO tool_rag_admin;
 
 GRANT SELECT,INSERT,DELETE,TRUNCATE,UPDATE ON TABLE tool_rag.role_parent TO tool_rag_admin;
+
+GRANT SELECT ON TABLE tool_rag.role_schedule TO tool_rag_admin;
 
 GRANT SELECT ON TABLE tool_rag.role_tool TO tool_rag_admin;
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any, LiteralString
 
 import psycopg
@@ -117,19 +118,54 @@ def add_role(connection: Connection, name: str, *parents: str) -> None:
 
 
 def allow(
-    connection: Connection, role: str, server: str = "*", tool: str = "*", *, until: Any = None
+    connection: Connection,
+    role: str,
+    server: str = "*",
+    tool: str = "*",
+    *,
+    effect: str = "allow",
+    until: Any = None,
+    start: Any = None,
+    hours: str | None = None,
 ) -> None:
     connection.execute(
-        "select tool_rag.grant_tools(%s, %s, %s, valid_until => %s)", [role, server, tool, until]
+        "select tool_rag.grant_tools(%s, %s, %s, %s, %s, %s, %s)",
+        [role, server, tool, effect, until, start, hours],
     )
 
 
 def deny(
-    connection: Connection, role: str, server: str = "*", tool: str = "*", *, until: Any = None
+    connection: Connection, role: str, server: str = "*", tool: str = "*", **more: Any
 ) -> None:
-    connection.execute(
-        "select tool_rag.grant_tools(%s, %s, %s, 'deny', %s)", [role, server, tool, until]
-    )
+    allow(connection, role, server, tool, effect="deny", **more)
+
+
+# Zones whose clocks never change, in minutes from UTC: a test knows by itself what they show.
+OFFSETS = {"UTC": 0, "Etc/GMT+11": -660, "Asia/Kolkata": 330, "Asia/Tokyo": 540}
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+# Kinds of hours by whether they hold at the time of the test, and for three hours before and after.
+HOURS = {"around": True, "this day": True, "later": False, "on others": False, "another day": False}
+
+
+def hours_of(kind: str, zone: str = "UTC") -> str:
+    """Return hours of a kind as a text."""
+    clock = datetime.now(UTC) + timedelta(minutes=OFFSETS[zone])
+    start, end = clock - timedelta(hours=3), clock + timedelta(hours=3)
+    near = {(clock + timedelta(days=days)).weekday() for days in (-1, 0, 1)}
+    if kind == "this day":
+        days = near
+    elif kind == "another day":
+        days = set(range(7)) - near
+    elif kind == "on others":
+        days = set(range(7)) - {start.weekday()}
+    else:
+        days = set() if kind == "later" else {start.weekday()}
+    times = f"{start:%H:%M}-{end:%H:%M} "
+    if kind == "later":
+        times = f"{end:%H:%M}-{end + timedelta(hours=3):%H:%M} "
+    elif kind in ("this day", "another day"):
+        times = ""
+    return f"{','.join(WEEKDAYS[day] for day in sorted(days))} {times}{zone}".strip()
 
 
 def search(

@@ -20,6 +20,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.sql.conftest import (
+    HOURS,
+    OFFSETS,
     Connection,
     add_role,
     add_server,
@@ -30,11 +32,13 @@ from tests.sql.conftest import (
     export,
     fetch,
     found,
+    hours_of,
     refused,
     search,
     undone,
     upsert,
 )
+from tool_rag_pg import _verify
 
 NOW = datetime.now(UTC)
 PAST, SOON, LATE = NOW - timedelta(days=1), NOW + timedelta(days=1), NOW + timedelta(days=9)
@@ -50,6 +54,24 @@ def fits(pattern: str, name: str) -> bool:
     return re.fullmatch(".*".join(map(re.escape, parts)), name, re.DOTALL) is not None
 
 
+def minutes(clock: str) -> float:
+    hours, minute, second = map(int, clock.split(":"))
+    return 60 * hours + minute + second / 60
+
+
+def in_hours(days: list[int], start: str, end: str, zone: str, now: datetime) -> bool:
+    """Whether hours hold, by the clock of a zone that never changes it."""
+    local = now + timedelta(minutes=OFFSETS[zone])
+    length = (minutes(end) - minutes(start)) % 1440 or 1440
+    # They begin today or have begun yesterday.
+    for begun in (local, local - timedelta(days=1)):
+        opened = begun.replace(hour=0, minute=0, second=0, microsecond=0)
+        since = (local - opened).total_seconds() / 60 - minutes(start)
+        if begun.isoweekday() in days and 0 <= since < length:
+            return True
+    return False
+
+
 class Model:
     """Who may see what, from the tables that people edit."""
 
@@ -63,11 +85,17 @@ class Model:
         self.parents = {
             role: {parent for child, parent in parents if child == role} for role in self.roles
         }
-        self.rules = connection.execute("""
-            select r.name, g.server_pattern, g.tool_pattern, g.effect,
-                g.valid_until > statement_timestamp(), g.grant_id
-            from tool_rag.grant_rule g join tool_rag.role r using (role_id)
-        """).fetchall()
+        now = datetime.now(UTC)
+        self.rules = [
+            (*rule, valid and (zone is None or in_hours(days, start, end, zone, now)), number)
+            for *rule, valid, number, days, start, end, zone in connection.execute("""
+                select r.name, g.server_pattern, g.tool_pattern, g.effect,
+                    g.valid_until > statement_timestamp()
+                    and g.valid_from <= statement_timestamp(),
+                    g.grant_id, g.weekdays, g.hours_from::text, g.hours_until::text, g.time_zone
+                from tool_rag.grant_rule g join tool_rag.role r using (role_id)
+            """)
+        ]
         self.tools = {
             (server, tool): enabled
             for server, tool, enabled in connection.execute("""
@@ -138,7 +166,12 @@ def check(connection: Connection, *role_sets: list[str]) -> None:
     """.encode()
     ).fetchall()
     assert differing == []
+    for what, query in _verify.DERIVED:
+        assert fetch(connection, query) == 0, what
     model = Model(connection)
+    assert connection.execute("select name, tools from tool_rag.list_roles()").fetchall() == [
+        (name, len(model.permitted([name]))) for name in sorted(model.roles)
+    ]
     for roles in ([], ["nobody"], *([role] for role in model.roles), model.roles, *role_sets):
         expected = model.permitted(roles)
         assert permitted(connection, roles) == expected, roles
@@ -182,12 +215,19 @@ role = st.sampled_from(ROLES)
 until = st.sampled_from([PAST, SOON, LATE, "infinity", "-infinity"])
 effect = st.sampled_from(["allow", "allow", "deny"])
 number = st.integers(0, 9)
+kind = st.sampled_from([None, *HOURS])
+zone = st.sampled_from(list(OFFSETS))
 
 STEPS = st.one_of(
     st.tuples(st.just("rule"), role, st.sampled_from(SERVER_PATTERNS),
               st.sampled_from(TOOL_PATTERNS), effect, until),
     st.tuples(st.just("grant"), role, st.sampled_from(SERVER_PATTERNS),
               st.sampled_from(TOOL_PATTERNS), effect, until),
+    st.tuples(st.just("grant"), role, st.sampled_from(SERVER_PATTERNS),
+              st.sampled_from(TOOL_PATTERNS), effect, until,
+              st.sampled_from([None, PAST, LATE, "-infinity", "infinity"]), kind, zone),
+    st.tuples(st.just("set_hours"), number, kind, zone),
+    st.tuples(st.just("change_rule"), number, st.just("valid_from"), until),
     st.tuples(st.just("revoke"), role, st.sampled_from(SERVER_PATTERNS),
               st.sampled_from(TOOL_PATTERNS)),
     st.tuples(st.just("change_rule"), number, st.sampled_from(["server_pattern", "tool_pattern"]),
@@ -240,7 +280,21 @@ def take(connection: Connection, step: tuple[Any, ...]) -> None:
                 values,
             )
         case "grant":
-            execute("select tool_rag.grant_tools(%s, %s, %s, %s, %s)", values)
+            *values, start, kind, zone = values if len(values) > 5 else [*values, None, None, ""]
+            execute(
+                "select tool_rag.grant_tools(%s, %s, %s, %s, %s, %s, %s)",
+                [*values, start, None if kind is None else hours_of(kind, zone)],
+            )
+        case "set_hours":
+            execute(
+                "update tool_rag.grant_rule"
+                " set (weekdays, hours_from, hours_until, time_zone) ="
+                " (select h.* from tool_rag._read_hours(%s) h) where grant_id = %s",
+                [
+                    None if values[1] is None else hours_of(values[1], values[2]),
+                    nth(connection, "grant_rule", values[0]),
+                ],
+            )
         case "revoke":
             execute("select tool_rag.revoke_tools(%s, %s, %s)", values)
         case "change_rule":
@@ -363,6 +417,8 @@ def test_any_edits_leave_access_as_the_rules_say(
         add_role(connection, "writer", "reader")
         allow(connection, "reader", "git*", "get*")
         deny(connection, "writer", "*", "get_user")
+        allow(connection, "reader", "g*", "*", hours=hours_of("around", "Asia/Tokyo"))
+        deny(connection, "boss", "git", hours=hours_of("later"))
         # Each tool needs the next, and a conversation has used them all.
         connection.execute("""
             insert into tool_rag.dependency (tool_id, needs_id, reason)

@@ -10,6 +10,8 @@ import psycopg
 import pytest
 
 from tests.sql.conftest import (
+    HOURS,
+    OFFSETS,
     Connection,
     add_role,
     add_server,
@@ -18,6 +20,7 @@ from tests.sql.conftest import (
     column,
     export,
     fetch,
+    hours_of,
     refused,
     undone,
     upsert,
@@ -54,6 +57,7 @@ NOT_AUDITED = {
     "lexeme",
     "message",
     "posting",
+    "role_schedule",
     "role_tool",
     "tool_name",
     "tool_sent",
@@ -66,7 +70,9 @@ ACCESS = "select concat(role, ' ', server, '/', tool) from tool_rag._access_at(%
 NOW = """
     select concat(r.name, ' ', s.name, '/', t.name)
     from tool_rag.role r
-    cross join lateral tool_rag._permitted(array[r.role_id], null) p
+    cross join lateral tool_rag._permitted(
+        tool_rag._with_schedules(array[r.role_id]), null
+    ) p
     join tool_rag.tool t on t.tool_id = p.tool_id
     join tool_rag.server s on s.server_id = t.server_id
     order by 1
@@ -244,11 +250,16 @@ def test_access_at_any_time_is_what_it_was(connection: Connection, seed: int, ro
             match step:
                 case 0 | 1:
                     upsert(connection, export(server.strip("*"), name, "other"))
-                case 2 | 3:
-                    allow(connection, role, server, tool)
-                case 4:
-                    connection.execute(
-                        "select tool_rag.grant_tools(%s, %s, %s, 'deny')", [role, server, tool]
+                case 2 | 3 | 4:
+                    kind = chance.choice([None, *HOURS])
+                    allow(
+                        connection,
+                        role,
+                        server,
+                        tool,
+                        effect="deny" if step == 4 else "allow",
+                        start=chance.choice([None, None, "2001-02-03", "2101-02-03"]),
+                        hours=kind and hours_of(kind, chance.choice(list(OFFSETS))),
                     )
                 case 5:
                     connection.execute(

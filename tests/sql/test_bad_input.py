@@ -55,6 +55,8 @@ TEXTS = (
     "\u6f22\u5b57" * 500,
     "-1e999",
     "NaN",
+    "Mon-Fri 09:00-17:00 " + "Zone/" * 30,
+    "99:99-99:99 Etc/GMT+99",
 )
 NUMBERS = ("0", "-1", "1", "2147483647", "-2147483648", "99999999999999999999", "1e400", "x")
 FLOATS = ("NaN", "Infinity", "-Infinity", "-1", "0", "1e308", "-1e308", "1e-320", "1e400")
@@ -172,6 +174,7 @@ GOOD: dict[str, tuple[Any, ...]] = {
     "conversation": ("c",),
     "k": (5,),
     "effect": ("allow", "deny"),
+    "hours": ("Mon-Fri 09:00-17:00 Europe/Berlin", "always"),
     "policy": ("hold", "accept"),
     "level": ("full",),
     "origin": ("manual",),

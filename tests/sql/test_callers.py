@@ -32,12 +32,13 @@ from tests.sql.conftest import (
     column,
     deny,
     fetch,
+    hours_of,
     refused,
     search,
     seen,
     undone,
 )
-from tests.sql.test_access import Model
+from tests.sql.test_access import LATE, PAST, Model
 
 Claims = Mapping[str, Any] | str | None
 
@@ -641,9 +642,29 @@ def expected_tools(model: Model, asking: Asking) -> set[Tool] | None:
     return tools
 
 
+def add_schedules(connection: Connection) -> None:
+    """Give the company's roles rules that hold now, and others that do not."""
+    here, there = hours_of("around", "Asia/Kolkata"), hours_of("this day", "Etc/GMT+11")
+    off = hours_of("later", "Asia/Tokyo")
+    allow(connection, "support", "desk", "book_room", hours=here)
+    deny(connection, "support", "shop", "list_orders", hours=there)
+    allow(connection, "support", "weather", start=LATE)
+    allow(connection, "meteorologist", "desk", hours=off)
+    deny(connection, "clerk", "desk", "book_room", hours=off)
+    allow(connection, "clerk", "weather", "*", start=PAST, until=LATE)
+    allow(connection, "boss", "shop", "refund_payment", start=PAST, hours=here)
+    deny(connection, "all", "weather", "get_air_quality", start=PAST, hours=there)
+    deny(connection, "all", "shop", start=LATE, hours=here)
+
+
 @pytest.mark.timeout(600)
-def test_no_function_returns_or_tells_of_more_than_the_caller_may_see(company: Company) -> None:
+@pytest.mark.parametrize("schedules", [False, True], ids=["plain", "schedules"])
+def test_no_function_returns_or_tells_of_more_than_the_caller_may_see(
+    company: Company, schedules: bool
+) -> None:
     admin = company.admin
+    if schedules:
+        add_schedules(admin)
     admin.execute("update tool_rag.tool set enabled = false where name = 'set_theme'")
     for tool, needs in (("list_orders", "book_room"), ("getForecast", "cancel_order")):
         admin.execute(
@@ -772,6 +793,7 @@ def answer_and_work(connection: Connection, call: str) -> tuple[Any, Work]:
     }
 
 
+@pytest.mark.parametrize("schedules", [False, True], ids=["plain", "schedules"])
 @pytest.mark.parametrize("who", ["'{support}'", "'{support,clerk}'", "null"])
 @pytest.mark.parametrize(
     "call",
@@ -785,8 +807,12 @@ def answer_and_work(connection: Connection, call: str) -> tuple[Any, Work]:
     ],
 )
 def test_a_hidden_tool_and_none_get_one_answer_for_one_work(
-    company: Company, call: str, who: str
+    company: Company, call: str, who: str, schedules: bool
 ) -> None:
+    if schedules:
+        allow(company.admin, "support", "desk", hours=hours_of("around"))
+        deny(company.admin, "support", "weather", "get_qqzzy", hours=hours_of("this day"))
+        allow(company.admin, "support", "weather", "get_qqzzy", hours=hours_of("later"))
     # Two names of one shape: a tool's that the caller may not see, and nobody's.
     hidden, none = ("weather", "get_qqzzy"), ("weathex", "get_qqzzv")
     add_tool(company.admin, *hidden, "Hidden things")

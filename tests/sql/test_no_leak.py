@@ -1,7 +1,7 @@
 """Nothing of a hidden tool comes out by any function, view or command that a reader can run.
 
 Each case is a random catalogue, all of whose texts hold words of their own ("marks"), with random
-roles, inheritance, rules, ends, edits and a random caller; what that may see is said by
+roles, inheritance, rules, ends, schedules, edits and a random caller; what that may see is said by
 `test_access.Model`. Of some tools other versions wait, or were rejected, refused or approved, as
 the policies of their servers have it: of these only what serves is ever seen. Every function that
 the group of readers may execute is called with random arguments, among them marks of hidden tools,
@@ -23,6 +23,7 @@ import re
 import string
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Any
@@ -32,12 +33,15 @@ import pytest
 from psycopg import sql
 
 from tests.sql.conftest import (
+    HOURS,
+    OFFSETS,
     Connection,
     Tool,
     add_role,
     add_tool,
     allow,
     column,
+    hours_of,
     refused,
     search,
     undone,
@@ -95,7 +99,7 @@ class Draft:
     tools: list[dict[str, Any]] = field(default_factory=list)
     needs: list[tuple[int, int, str]] = field(default_factory=list)
     parents: list[tuple[str, str]] = field(default_factory=list)
-    rules: list[tuple[str, str, str, str, str | None]] = field(default_factory=list)
+    rules: list[tuple[str | None, ...]] = field(default_factory=list)
     edits: list[tuple[str, int]] = field(default_factory=list)
     policies: list[str] = field(default_factory=list)
     titles: list[str] = field(default_factory=list)
@@ -188,8 +192,10 @@ def draw(rng: random.Random) -> Draft:
         if rng.random() < 0.5:
             draft.parents.append((role, parent))
     ends = (None, None, None, "2001-02-03", "2101-02-03")
+    begins = (None, None, None, "2001-02-03", "2091-02-03")
     for _ in range(rng.randint(3, 7)):
         tool = rng.choice(draft.tools)
+        kind = rng.choice([None, None, None, *HOURS])
         draft.rules.append(
             (
                 rng.choice(ROLES),
@@ -197,6 +203,8 @@ def draw(rng: random.Random) -> Draft:
                 rng.choice(["*", "*", f"{rng.choice(VERBS)}_*", tool["name"]]),
                 rng.choice(["allow", "allow", "allow", "deny"]),
                 rng.choice(ends),
+                rng.choice(begins),
+                kind and hours_of(kind, rng.choice(list(OFFSETS))),
             )
         )
     for _ in range(rng.randint(0, 3)):
@@ -305,7 +313,9 @@ def build(
         if without:
             connection.execute("select tool_rag.grant_tools(%s, 'elsewhere', '*', 'deny')", [role])
     for rule in full["rules"]:
-        connection.execute("select tool_rag.grant_tools(%s, %s, %s, %s, %s)", rule)
+        with suppress(psycopg.errors.InvalidParameterValue), connection.transaction():
+            # It would end before it begins.
+            connection.execute("select tool_rag.grant_tools(%s, %s, %s, %s, %s, %s, %s)", rule)
     for kind, number in draft.edits:
         tool = names[number % len(names)]
         rule = full["rules"][number % len(full["rules"])]

@@ -146,8 +146,12 @@ def grant_tools(
     *,
     effect: Effect = "allow",
     valid_until: datetime | None = None,
+    valid_from: datetime | None = None,
+    hours: str | None = None,
 ) -> Call[int]:
     """Add a rule, or change the end of the same one; return how many tools its patterns fit today.
+
+    Rules that differ in their beginning or hours are different rules.
 
     Args:
         role: who it is for.
@@ -155,27 +159,38 @@ def grant_tools(
         tool_pattern: which of their tools.
         effect: "allow", or "deny", which beats every allow.
         valid_until: end of validity, with a time zone; None for no end.
+        valid_from: beginning of validity, with a time zone; None for at once.
+        hours: when it holds, as "Mon-Fri 09:00-17:00 Europe/Berlin"; None for at all hours.
 
     Raises:
-        InvalidArgument: a role that does not exist, or an impossible pattern.
+        InvalidArgument: a role that does not exist, an impossible pattern, hours that can't be.
     """
     return Call(
         "select tool_rag.grant_tools(role => %(role)s, server_pattern => %(server_pattern)s,"
         " tool_pattern => %(tool_pattern)s, effect => %(effect)s,"
-        " valid_until => %(valid_until)s) as result",
+        " valid_until => %(valid_until)s, valid_from => %(valid_from)s,"
+        " hours => %(hours)s) as result",
         {
             "role": role,
             "server_pattern": server_pattern,
             "tool_pattern": tool_pattern,
             "effect": effect,
             "valid_until": zoned(valid_until, "valid_until"),
+            "valid_from": zoned(valid_from, "valid_from"),
+            "hours": hours,
         },
         scalar,
     )
 
 
 def revoke_tools(
-    role: str, server_pattern: str, tool_pattern: str = "*", *, effect: Effect | None = None
+    role: str,
+    server_pattern: str,
+    tool_pattern: str = "*",
+    *,
+    effect: Effect | None = None,
+    valid_from: datetime | None = None,
+    hours: str | None = None,
 ) -> Call[int]:
     """Remove the rules with exactly these patterns; return how many there were.
 
@@ -186,18 +201,23 @@ def revoke_tools(
         server_pattern: as in the grant.
         tool_pattern: as in the grant.
         effect: only the allow or the deny; None for both.
+        valid_from: only a rule with this beginning; None for any and none.
+        hours: only a rule with these hours, or "always" for one without; None for any and none.
 
     Raises:
-        InvalidArgument: the role does not exist.
+        InvalidArgument: the role does not exist, or the hours can't be.
     """
     return Call(
         "select tool_rag.revoke_tools(role => %(role)s, server_pattern => %(server_pattern)s,"
-        " tool_pattern => %(tool_pattern)s, effect => %(effect)s) as result",
+        " tool_pattern => %(tool_pattern)s, effect => %(effect)s,"
+        " valid_from => %(valid_from)s, hours => %(hours)s) as result",
         {
             "role": role,
             "server_pattern": server_pattern,
             "tool_pattern": tool_pattern,
             "effect": effect,
+            "valid_from": zoned(valid_from, "valid_from"),
+            "hours": hours,
         },
         scalar,
     )
@@ -209,8 +229,9 @@ def store_rules(
     """Add many rules, or change their ends where they stand already; all or none.
 
     Args:
-        rules: each `{"role", "server_pattern", "tool_pattern", "effect"}` and, where it ends,
-            `"valid_until"`: a datetime with a time zone, or a text.
+        rules: each `{"role", "server_pattern", "tool_pattern", "effect"}` and, where it has them,
+            `"valid_from"` and `"valid_until"`, datetimes with a time zone or texts, and `"hours"`
+            as in `grant_tools`.
         replaced_roles: roles all of whose other rules go.
 
     Returns:
@@ -222,13 +243,15 @@ def store_rules(
     made = []
     for place, rule in enumerate(rules):
         made.append(dict(rule))
-        until = rule.get("valid_until")
-        if isinstance(until, datetime):
-            zoned(until, f"rules[{place}].valid_until")
-            made[-1]["valid_until"] = until.isoformat()
+        for key in ("valid_from", "valid_until"):
+            time = rule.get(key)
+            if isinstance(time, datetime):
+                zoned(time, f"rules[{place}].{key}")
+                made[-1][key] = time.isoformat()
     return Call(
-        "select change, role, server_pattern, tool_pattern, effect, former_until, valid_until"
-        " from tool_rag.store_rules(rules => %(rules)s, replaced_roles => %(replaced_roles)s)",
+        "select change, role, server_pattern, tool_pattern, effect, former_until, valid_until,"
+        " valid_from, hours from tool_rag.store_rules(rules => %(rules)s,"
+        " replaced_roles => %(replaced_roles)s)",
         {
             "rules": as_json(made, "rules"),
             "replaced_roles": as_list(replaced_roles, "replaced_roles"),
@@ -255,8 +278,8 @@ def explain_access(role: str, server: str, tool: str) -> Call[AccessExplanation]
 
     return Call(
         "select permitted, reason, rule_role, server_pattern, tool_pattern, effect, valid_until,"
-        " valid from tool_rag.explain_access(role => %(role)s, server => %(server)s,"
-        " tool => %(tool)s)",
+        " valid, valid_from, hours from tool_rag.explain_access(role => %(role)s,"
+        " server => %(server)s, tool => %(tool)s)",
         {"role": role, "server": server, "tool": tool},
         read,
     )
@@ -304,8 +327,8 @@ def list_rules(role: str | None = None) -> Call[list[AccessRule]]:
         InvalidArgument: the role does not exist.
     """
     return Call(
-        "select rule_role, server_pattern, tool_pattern, effect, valid_until, valid"
-        " from tool_rag.list_rules(role => %(role)s)",
+        "select rule_role, server_pattern, tool_pattern, effect, valid_until, valid, valid_from,"
+        " hours from tool_rag.list_rules(role => %(role)s)",
         {"role": role},
         lambda rows: [AccessRule(**row) for row in rows],
     )

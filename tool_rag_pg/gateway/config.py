@@ -495,7 +495,11 @@ def _faults(error: ValidationError) -> Iterator[str]:
 def _place(steps: tuple[int | str, ...]) -> str:
     place = ""
     for step in steps:
-        place += f"[{step}]" if isinstance(step, int) else f".{step}" if place else str(step)
+        if isinstance(step, int):
+            place += f"[{step}]"
+            continue
+        key = step if step.isidentifier() else ascii(step)
+        place += f".{key}" if place else key
     return place or "the file"
 
 

@@ -25,7 +25,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from tool_rag_pg.cli._diff import visible
+from tool_rag_pg._visible import visible
 
 from .callers import Caller
 
