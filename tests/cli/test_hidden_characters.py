@@ -256,6 +256,7 @@ NOT_ASKED = {
     "deps import",
     "embed",
     "examples import",
+    "serve",
     "synonyms import",
 }
 

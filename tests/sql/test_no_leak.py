@@ -471,6 +471,8 @@ class Arguments:
             "names": lambda: [rng.choice([*ROLES, "nobody", self.tool()])],
             "tools": lambda: [f"{self.server()}/{self.tool()}" for _ in range(2)],
             "turn": lambda: rng.randint(1, 3),
+            # It comes back with the next message: what the caller wrote itself, in an earlier call.
+            "said": lambda: rng.choice(VERBS),
             "outcome": lambda: "allowed",
             "detail": lambda: json.dumps({"said": self.request()}),
             "public_id": lambda: "abcdefghijkl",
