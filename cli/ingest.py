@@ -11,6 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tool_rag_pg.cli._context import connect
+from tool_rag_pg.cli._live import (
+    CommandOption,
+    EnvironmentOption,
+    HeaderOption,
+    UrlOption,
+    read_live,
+)
 from tool_rag_pg.cli._output import note, print_error, print_json, print_table, progress
 from tool_rag_pg.errors import InvalidArgument, SourceError, ToolRagError
 
@@ -30,15 +37,20 @@ _LONG = 1000
 
 @app.command(
     "ingest",
-    help="Make servers' tools equal to exports: files, folders, or - for standard input.",
+    help="Make servers' tools equal to exports: files, folders, - for standard input, or a server "
+    "that runs.",
     epilog="Example: tool-rag ingest exports/ notion_openapi.yaml",
 )
 def ingest(
     ctx: typer.Context,
     paths: Annotated[
-        list[str],
-        typer.Argument(metavar="PATH...", help='Files, folders, or "-" for standard input.'),
-    ],
+        list[str] | None,
+        typer.Argument(metavar="[PATH...]", help='Files, folders, or "-" for standard input.'),
+    ] = None,
+    mcp: UrlOption = None,
+    command: CommandOption = None,
+    header: HeaderOption = None,
+    env: EnvironmentOption = None,
     server: Annotated[
         str | None, typer.Option(help="Name of the server, where a file names none.")
     ] = None,
@@ -58,9 +70,18 @@ def ingest(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Read all, then store what was good in one transaction."""
-    from tool_rag_pg.sources import read_exports
+    from tool_rag_pg.sources import ReadResult, read_exports
 
-    result = read_exports(paths, server=server, format=format_)
+    if mcp is None and command is None:
+        result = read_exports(paths or (), server=server, format=format_)
+    elif paths or format_ is not None:
+        raise InvalidArgument(
+            "a server that runs comes alone, without paths and --format",
+            hint="ingest the files in a command of their own",
+        )
+    else:
+        listing = read_live(mcp, command, header or (), env or (), server)
+        result = ReadResult(exports=(listing.as_export(),))
     errors: list[ToolRagError] = list(result.errors)
     stored: list[tuple[ServerExport, ServerChange]] = []
     nobody = False

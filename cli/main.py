@@ -38,6 +38,7 @@ COMMANDS = {
     "demo": "demo",
     "search": "search",
     "ingest": "ingest",
+    "export": "export",
     "review": "review",
     "lint": "lint",
     "tools": "tools",

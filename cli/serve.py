@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tool_rag_pg.cli._context import connect, database_url
+from tool_rag_pg.cli._live import gateway_module
 from tool_rag_pg.cli._output import note
-from tool_rag_pg.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from tool_rag_pg.gateway.config import GatewayConfig, Secrets
 
 __all__ = ["app"]
@@ -41,8 +39,8 @@ def serve(
     ] = False,
 ) -> None:
     """Read the configuration, then serve until told to stop."""
-    run = _gateway("run")
-    config, secrets = _gateway("config").read_config(config_path)
+    run = gateway_module("run")
+    config, secrets = gateway_module("config").read_config(config_path)
     if not stdio:
         run.check_exposure(config)
     if check:
@@ -50,7 +48,7 @@ def serve(
         return
     import anyio
 
-    _gateway("logs").configure(config.log.level, arguments=config.log.arguments)
+    gateway_module("logs").configure(config.log.level, arguments=config.log.arguments)
     database, refresh_database = _databases(ctx, config, secrets)
     if stdio:
         anyio.run(run.serve_stdio, config, secrets, database, refresh_database)
@@ -74,16 +72,3 @@ def _databases(ctx: typer.Context, config: GatewayConfig, secrets: Secrets) -> t
         database = database_url(ctx)
     refresh = config.refresh_database
     return database, database if refresh is None else secrets.resolve(refresh)
-
-
-def _gateway(name: str) -> ModuleType:
-    """Import a module of the gateway, or say which extra it needs."""
-    import importlib
-
-    try:
-        return importlib.import_module(f"tool_rag_pg.gateway.{name}")
-    except ModuleNotFoundError as error:
-        raise InvalidArgument(
-            f"the gateway needs the package {error.name}",
-            hint="install it: pip install 'tool-rag-pg[gateway]'",
-        ) from error

@@ -40,6 +40,7 @@ __all__ = [
     "Secrets",
     "UpstreamConfig",
     "read_config",
+    "read_upstream",
     "reads_like_secret",
 ]
 
@@ -61,12 +62,15 @@ class ConfigError(InvalidArgument):
         faults: every fault, each a sentence that begins with its place in the file.
     """
 
-    def __init__(self, path: str, faults: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        path: str,
+        faults: tuple[str, ...],
+        hint: str = "correct the file; docs/gateway.md lists all settings",
+    ) -> None:
         first = faults[0] if len(faults) == 1 else f"{len(faults)} faults"
         listed = "" if len(faults) == 1 else "".join(f"\n  {fault}" for fault in faults)
-        super().__init__(
-            f"{path}: {first}{listed}", hint="correct the file; docs/gateway.md lists all settings"
-        )
+        super().__init__(f"{path}: {first}{listed}", hint=hint)
         self.faults = faults
 
 
@@ -125,7 +129,7 @@ def _environment(environment: dict[str, str]) -> dict[str, str]:
 def _no_literal_secret(name: str, value: str) -> None:
     if value and reads_like_secret(name) and not _REFERENCE.fullmatch(value):
         raise ValueError(
-            f"{name!r} reads like a secret, and its value stands in the file: put the value into "
+            f"{name!r} reads like a secret, and its value is written out: put the value into "
             "an environment variable and write env:NAME (or Bearer env:NAME)"
         )
 
@@ -467,6 +471,26 @@ def read_config(
     if faults := [*_clashes(config), *_unset(config, secrets)]:
         raise ConfigError(shown, tuple(faults))
     return config, secrets
+
+
+def read_upstream(document: Mapping[str, Any], environment: Mapping[str, str]) -> UpstreamConfig:
+    """Return the settings of one server that stand in no file.
+
+    Raises:
+        ConfigError: lists every fault.
+    """
+    hint = "correct the options"
+    try:
+        server = UpstreamConfig.model_validate_json(json.dumps(document))
+    except ValidationError as error:
+        raise ConfigError("the server", tuple(_faults(error)), hint) from None
+    secrets = Secrets(environment)
+    values = [*server.headers.values(), *server.env.values()]
+    missing = [name for value in values if (name := secrets.missing(value)) is not None]
+    if missing:
+        faults = tuple(f"the environment variable {name} is not set" for name in missing)
+        raise ConfigError("the server", faults, hint)
+    return server
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -90,7 +90,7 @@ class Refresher:
                 f"{name} lists no tools; those it had are kept",
                 hint=f"to remove them: tool-rag tools remove-server {name}",
             )
-        export = read_tools(name, tools, title=self._upstream.title, shown=name)
+        export = read_tools(name, tools, title=self._upstream.title)
         for warning in export.warnings:
             logger.info("tools read", extra={"upstream": name, "reason": warning})
         (change,) = await self._retriever.upsert_tools(export.as_payload())

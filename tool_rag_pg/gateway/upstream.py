@@ -113,7 +113,7 @@ async def connect(
             raise UpstreamUnavailable(
                 f"{config.name} can't be reached: {_first(error)}",
                 hint="see whether it runs, and its log",
-            ) from error
+            ) from _root(error)
     if not connected:
         raise UpstreamUnavailable(
             f"{config.name} did not answer within {connect_seconds:g} s",
@@ -233,10 +233,16 @@ async def _watched(transport: Any, on_end: Callable[[], None]) -> AsyncIterator[
         yield _Watched(read, on_end), write
 
 
-def _first(error: BaseException) -> str:
-    """Return what went wrong in one line, out of whatever groups of errors it came in."""
+def _root(error: BaseException) -> BaseException:
+    """Return what went wrong, out of whatever groups of errors it came in."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
+    return error
+
+
+def _first(error: BaseException) -> str:
+    """Return what went wrong in one line."""
+    error = _root(error)
     if isinstance(error, FileNotFoundError | PermissionError):
         return f"{error.filename or 'the command'}: {error.strerror}"
     text = str(error).partition("\n")[0]
