@@ -7,6 +7,8 @@ RUNTIME := $(VENV)/.runtime
 GATEWAY := $(VENV)/.gateway
 STAMP := $(VENV)/.development
 EMBEDDERS := $(VENV)-embedders
+PEERS := .peers
+PEERS_FROM := tests/gateway/peers
 # setuptools warns about every editable installation.
 PIP := PYTHONWARNINGS="ignore:Editable installation" \
 	$(BIN)/python -m pip install --quiet --editable
@@ -17,11 +19,12 @@ TORCH := $(shell sed -n 's/^torch==//p' .ci/embedders.txt)
 ifneq ($(shell test -n "$$HOME" && test -d "$$HOME" && test -w "$$HOME" && echo yes),yes)
 export TOOL_RAG_HOME ?= $(CURDIR)/.tool-rag
 export PIP_NO_CACHE_DIR := 1
+export npm_config_cache ?= $(CURDIR)/build/npm
 endif
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-gateway test test-embedders lint format schema bench clean
+.PHONY: help install demo demo-gateway test test-embedders peers lint format schema bench clean
 
 help: ## List the targets.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -72,6 +75,16 @@ test-embedders: $(EMBEDDERS)/.installed ## Run the tests of sentence-transformer
 	@TOOL_RAG_TEST_PG=18 $(EMBEDDERS)/bin/python -m pytest -m sentence_transformers \
 		tests/embedding $(PYTEST_ARGS)
 
+peers: $(PEERS)/.installed ## Install servers and clients from npm that tests use as peers.
+
+# No package's scripts are run. Some packages want a newer node than npm's own, which comes along.
+$(PEERS)/.installed: $(PEERS_FROM)/package.json $(PEERS_FROM)/package-lock.json
+	@command -v npm > /dev/null || { echo "npm is needed: install Node.js 20 or newer" >&2; exit 1; }
+	@echo "Installing what tests use from npm into $(PEERS) ..." >&2
+	@mkdir -p $(PEERS) && rm -f $@ && cp $^ $(PEERS)/
+	@cd $(PEERS) && npm ci --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error
+	@touch $@
+
 lint: $(STAMP) ## Check style, types and the safety of the SQL.
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -93,4 +106,4 @@ bench: $(STAMP) ## Measure quality and speed; see docs/design.md.
 	@$(BIN)/python -m benchmarks
 
 clean: ## Remove what the targets made, except the embedded Postgres' data.
-	rm -rf $(VENV) $(EMBEDDERS) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(EMBEDDERS) $(PEERS) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

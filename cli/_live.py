@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 import typer
 
 from tool_rag_pg.errors import InvalidArgument
-from tool_rag_pg.sources.text import slug
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -81,6 +80,8 @@ def read_live(
         UpstreamUnavailable: the server can't be reached.
         SourceError: it does not list its tools.
     """
+    from tool_rag_pg.sources.text import slug
+
     config = gateway_module("config")
     document: dict[str, Any] = {"name": server or "server"}
     if url is not None:

@@ -97,7 +97,9 @@ class Confirmations:
         """Return what the person said, or the result by which the client learns to ask."""
         session = context.session
         capabilities = session.client_capabilities
-        if capabilities is None or capabilities.elicitation is None:
+        elicitation = None if capabilities is None else capabilities.elicitation
+        # An empty one means forms; one that names addresses alone can't show this question.
+        if elicitation is None or (elicitation.form is None and elicitation.url is not None):
             return "impossible"
         if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
             return self._resume(params, question) or self._demand(question)

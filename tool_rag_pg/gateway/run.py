@@ -66,14 +66,18 @@ class _Running:
         gateway: Gateway,
         authenticator: Authenticator,
         pool: AsyncConnectionPool[Any],
-        refreshers: list[Refresher],
     ) -> None:
         self.config = config
         self.gateway = gateway
         self.authenticator = authenticator
-        self.refreshers = refreshers
         self.is_draining = False
+        self.server: GatewayServer | None = None
         self._pool = pool
+
+    async def tell_changed(self) -> None:
+        """Tell clients that follow the list of tools that an upstream has others now."""
+        if self.server is not None:
+            await self.server.tell_changed()
 
     async def is_ready(self) -> bool:
         """Whether requests can be served: the database answers, and nobody has said stop."""
@@ -122,17 +126,11 @@ async def _running(
         gateway = Gateway(config, retriever, upstreams, metrics)
         for upstream in upstreams.values():
             await stack.enter_async_context(upstream)
-        changed: list[Callable[[], Any]] = []
-
-        async def on_stored() -> None:
-            for tell in changed:
-                await tell()
-
+        running = _Running(config, gateway, authenticator, pool)
         for name, upstream in upstreams.items():
-            refreshers[name] = Refresher(upstream, storing, metrics, on_stored)
-        running = _Running(config, gateway, authenticator, pool, list(refreshers.values()))
+            refreshers[name] = Refresher(upstream, storing, metrics, running.tell_changed)
         tasks = await stack.enter_async_context(anyio.create_task_group())
-        for refresher in running.refreshers:
+        for refresher in refreshers.values():
             tasks.start_soon(refresher.run)
         tasks.start_soon(_housekeeping, storing)
         try:
@@ -312,6 +310,7 @@ async def serve_http(
     with contextlib.closing(_bind(config.http.host, config.http.port)) as sock:
         async with _running(config, secrets, database, refresh_database) as running:
             server = GatewayServer(running.gateway, state_secret=_state_secret(secrets))
+            running.server = server
             app: ASGIApp = build_app(
                 server,
                 running.authenticator,
@@ -374,6 +373,7 @@ async def serve_stdio(
             stdio=StdioCaller(authenticate),
             state_secret=_state_secret(secrets),
         )
+        running.server = server
         async with stdio_server() as (read, write), anyio.create_task_group() as tasks:
 
             async def stop() -> None:

@@ -22,6 +22,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
+from mcp.shared.inbound import X_MCP_HEADER_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from tool_rag_pg._arguments import find_problems
@@ -161,7 +162,7 @@ class GatewayServer(Server[Any]):
             get_tool_input_schema=lambda name: None,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
-            on_subscriptions_listen=self.listening if config.offer_found else None,
+            on_subscriptions_listen=self.listening,
         )
         self.middleware.append(
             state_boundary(config.name, config.confirmation.seconds, state_secret)
@@ -173,13 +174,17 @@ class GatewayServer(Server[Any]):
         experimental_capabilities: dict[str, dict[str, Any]] | None = None,
         extensions: dict[str, dict[str, Any]] | None = None,
     ) -> InitializationOptions:
-        """Say that the list of tools changes where it does."""
+        """Say that searches change the list of tools, where they do."""
         return super().create_initialization_options(
             notification_options
             or NotificationOptions(tools_changed=self.gateway.config.offer_found),
             experimental_capabilities,
             extensions,
         )
+
+    async def tell_changed(self) -> None:
+        """Tell who listens that the list of tools may be another one."""
+        await self.events.publish(ToolsListChanged())
 
     async def _caller(self, context: Context) -> Caller:
         if context.request is not None:
@@ -214,7 +219,7 @@ class GatewayServer(Server[Any]):
             ) from error
         tools = [_search_tool(servers, self.gateway), _call_tool()]
         rendered = to_mcp(definitions)
-        tools.extend(types.Tool.model_validate(tool) for tool in rendered.tools)
+        tools.extend(types.Tool.model_validate(_without_headers(tool)) for tool in rendered.tools)
         return types.ListToolsResult(
             tools=tools, ttl_ms=_LIST_SECONDS * 1000, cache_scope="private"
         )
@@ -429,6 +434,22 @@ def _search_tool(servers: Sequence[PermittedServer], gateway: Gateway) -> types.
             read_only_hint=True, idempotent_hint=True, open_world_hint=False
         ),
     )
+
+
+def _without_headers(schema: Any) -> Any:
+    """Leave out which arguments stand in HTTP headers too: that is between gateway and upstream.
+
+    The name may also be a parameter's, whose schema is no text.
+    """
+    if isinstance(schema, list):
+        return [_without_headers(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: _without_headers(value)
+        for key, value in schema.items()
+        if not (key == X_MCP_HEADER_KEY and isinstance(value, str))
+    }
 
 
 def _behind(server: PermittedServer, gateway: Gateway) -> str:

@@ -43,8 +43,15 @@ _FIRST_DELAY = 0.25
 _LONGEST_DELAY = 30.0
 # Our own words of the transport for what the SDK would end the whole connection for; of the range
 # that JSON-RPC leaves to implementations.
+_NO_SESSION = -32097
 _NOT_SENT = -32098
 _LOST = -32099
+# What the SDK says, with a code that servers use too, of a connection and of a stream that ended.
+_CLOSED = frozenset({"Connection closed", "SSE stream ended without a response"})
+# How often a call that its server did not take is made anew, over another connection.
+_MAX_REFUSALS = 3
+# What is read of a refusal, to see what it is about.
+_REFUSAL_BYTES = 65_536
 # An idle connection for one caller's key is closed after so many seconds, and the longest idle
 # one when there are more than so many.
 _KEY_IDLE_SECONDS = 300.0
@@ -171,25 +178,50 @@ class _PerCall(httpx2.AsyncHTTPTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request; say as an error of JSON-RPC that it could not be sent, or was lost."""
         try:
-            return await super().handle_async_request(request)
+            response = await super().handle_async_request(request)
+            if (
+                request.method == "POST"
+                and response.status_code in (400, 404)
+                and "mcp-session-id" in request.headers
+            ):
+                return await _refusal(request, response)
+            return response
         except httpx2.TransportError as error:
             if request.method != "POST":
                 raise
             unsent = isinstance(
                 error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout
             )
-            return httpx2.Response(
-                503,
-                json={
-                    "jsonrpc": "2.0",
-                    "id": None,
-                    "error": {
-                        "code": _NOT_SENT if unsent else _LOST,
-                        "message": str(error) or type(error).__name__,
-                    },
-                },
-                request=request,
+            return _failure(
+                request, _NOT_SENT if unsent else _LOST, str(error) or type(error).__name__
             )
+
+
+def _failure(request: httpx2.Request, code: int, message: str) -> httpx2.Response:
+    error = {"code": code, "message": message}
+    return httpx2.Response(
+        503, json={"jsonrpc": "2.0", "id": None, "error": error}, request=request
+    )
+
+
+async def _refusal(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+    """Return a refusal, or that the server, started anew, does not know the session.
+
+    The protocol wants status 404 for that. Many servers, the reference server of everything among
+    them, say 400 and the rest in words of their own; some of them in no JSON-RPC.
+    """
+    content = b""
+    async for part in response.aiter_bytes():
+        content += part
+        if len(content) > _REFUSAL_BYTES:
+            break
+    await response.aclose()
+    if response.status_code == 404 or b"session" in content.lower():
+        return _failure(request, _NO_SESSION, "it does not know the session any more")
+    kind = response.headers.get("content-type", "")
+    return httpx2.Response(
+        response.status_code, headers={"content-type": kind}, content=content, request=request
+    )
 
 
 class _Watched:
@@ -386,6 +418,7 @@ class Upstream:
         """
         seconds = self._call_seconds
         attempts = 2 if may_repeat else 1
+        refusals = 0
         while True:
             async with self._slots, self._connection(key) as connection:
                 try:
@@ -394,7 +427,10 @@ class Upstream:
                 except TimeoutError:
                     raise self._timed_out(name) from None
                 except MCPError as error:
-                    if error.code == types.REQUEST_TIMEOUT:
+                    # Servers have errors of their own with this code.
+                    if error.code == types.REQUEST_TIMEOUT and error.message.endswith(
+                        "'tools/call' timed out"
+                    ):
                         raise self._timed_out(name) from None
                     fate = _fate(error)
                     if fate == "answered":
@@ -402,6 +438,11 @@ class Upstream:
                     self._lost(connection, error)
                     # What never reached the server was no attempt; `_connection` gives up in time.
                     attempts -= fate == "lost"
+                    refusals += error.code == _NO_SESSION
+                    if refusals > _MAX_REFUSALS:
+                        raise UpstreamUnavailable(
+                            f"{self.name} ends its sessions at once", hint="see its log"
+                        ) from error
                     if attempts <= 0:
                         raise CallLost(
                             f"the connection to {self.name} ended during the call of {name}",
@@ -445,6 +486,36 @@ class Upstream:
             delay = min(1.0, delay * 2)
 
     async def _send(
+        self,
+        connection: _Connection,
+        params: types.CallToolRequestParams,
+        seconds: float,
+        on_progress: ProgressFnT | None,
+    ) -> Result:
+        try:
+            return await self._request(connection, params, seconds, on_progress)
+        except MCPError as error:
+            if error.code != types.HEADER_MISMATCH:
+                raise
+            await self._learn_headers(connection, error)
+        return await self._request(connection, params, seconds, on_progress)
+
+    async def _learn_headers(self, connection: _Connection, error: MCPError) -> None:
+        """List the tools over a connection: that says which arguments stand in headers too.
+
+        The SDK's client knows it of the tools that it has listed itself: not over a connection for
+        one caller's key, nor over a new one. What was refused for its headers was not carried out.
+        """
+        from .catalogue import list_tools
+
+        assert connection.client is not None
+        try:
+            await list_tools(connection.client)
+        except (ToolRagError, ValidationError, RuntimeError) as reason:
+            logger.debug("tools of %s not listed: %s", self.name, _first(reason))
+            raise error from reason
+
+    async def _request(
         self,
         connection: _Connection,
         params: types.CallToolRequestParams,
@@ -621,12 +692,11 @@ class Upstream:
 
 def _fate(error: MCPError) -> Literal["answered", "not_sent", "lost"]:
     """Say whether an error is the server's own answer, or what became of the request."""
-    if error.code == _NOT_SENT or (
-        # How the SDK reports status 404: the server, started anew, knows no such session.
-        error.code == types.INVALID_REQUEST and error.message == "Session terminated"
-    ):
+    if error.code in (_NOT_SENT, _NO_SESSION):
         return "not_sent"
-    return "lost" if error.code in (types.CONNECTION_CLOSED, _LOST) else "answered"
+    # Servers have errors of their own with the code by which the SDK says so.
+    closed = error.code == types.CONNECTION_CLOSED and error.message in _CLOSED
+    return "lost" if closed or error.code == _LOST else "answered"
 
 
 def _title(client: Client) -> str | None:
