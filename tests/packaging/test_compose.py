@@ -12,12 +12,16 @@ import yaml
 COMPOSE = Path(__file__).resolve().parents[2] / "docker-compose.yml"
 
 
+def services() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))["services"]
+    return found
+
+
 @pytest.fixture(scope="module")
 def service() -> dict[str, Any]:
-    document = yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))
-    (only,) = document["services"].values()
-    assert isinstance(only, dict)
-    return only
+    found = services()["postgres"]
+    assert isinstance(found, dict)
+    return found
 
 
 def test_the_image_is_pinned_to_versions_that_will_do(service: dict[str, Any]) -> None:
@@ -34,8 +38,24 @@ def test_without_a_password_it_refuses_with_a_sentence(service: dict[str, Any]) 
     assert "POSTGRES_HOST_AUTH_METHOD" not in service["environment"]
 
 
-def test_it_listens_on_this_machine_only(service: dict[str, Any]) -> None:
-    assert all(port.startswith("127.0.0.1:") for port in service["ports"])
+def test_they_listen_on_this_machine_only() -> None:
+    ports = [port for service in services().values() for port in service["ports"]]
+    assert len(ports) == 2
+    assert all(port.startswith("127.0.0.1:") for port in ports)
+
+
+def test_the_gateway_is_there_on_request_and_holds_no_secret() -> None:
+    gateway = services()["gateway"]
+    assert gateway["profiles"] == ["gateway"]
+    assert gateway["depends_on"]["postgres"]["condition"] == "service_healthy"
+    assert gateway["environment"]["TOOL_RAG_KEY_SECRET"] == "${TOOL_RAG_KEY_SECRET:-}"
+    assert "${TOOL_RAG_DB_PASSWORD}" in gateway["environment"]["TOOL_RAG_DATABASE_URL"]
+    assert (COMPOSE.parent / gateway["build"]["dockerfile"]).is_file()
+    (mount,) = gateway["volumes"]
+    path = mount.split(":")[1]
+    assert mount.endswith(":ro")
+    assert path in gateway["entrypoint"][-1]
+    assert gateway["cap_drop"] == ["ALL"]
 
 
 def test_its_health_is_checked_by_the_database_itself(service: dict[str, Any]) -> None:

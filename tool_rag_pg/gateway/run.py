@@ -8,7 +8,7 @@ import math
 import signal
 import socket
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -100,6 +100,20 @@ class _Running:
                 await anyio.sleep(0.02)
         if scope.cancelled_caught:
             logger.warning("calls cut off", extra={"calls": self.gateway.calls_under_way})
+
+
+@contextlib.contextmanager
+def _plain_errors() -> Iterator[None]:
+    """Raise our own error as it is, out of the groups that tasks wrap errors in."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        ours, _ = group.split(ToolRagError)
+        while isinstance(ours, BaseExceptionGroup):
+            ours = ours.exceptions[0]
+        if ours is None:
+            raise
+        raise ours from ours.__cause__
 
 
 @asynccontextmanager
@@ -307,7 +321,7 @@ async def serve_http(
     Raises:
         ToolRagError: it can't be started, and why.
     """
-    with contextlib.closing(_bind(config.http.host, config.http.port)) as sock:
+    with _plain_errors(), contextlib.closing(_bind(config.http.host, config.http.port)) as sock:
         async with _running(config, secrets, database, refresh_database) as running:
             server = GatewayServer(running.gateway, state_secret=_state_secret(secrets))
             running.server = server
@@ -357,6 +371,13 @@ async def serve_stdio(
     Raises:
         ToolRagError: it can't be started, and why.
     """
+    with _plain_errors():
+        await _serve_stdio(config, secrets, database, refresh_database)
+
+
+async def _serve_stdio(
+    config: GatewayConfig, secrets: Secrets, database: str, refresh_database: str
+) -> None:
     async with _running(config, secrets, database, refresh_database) as running:
         key = secrets.environment.get(KEY_VARIABLE)
 
