@@ -90,7 +90,8 @@ def read_live(
         document["command"], *document["args"] = _split(command)
     if server is None:
         # For messages, until the server has said its own name.
-        document["name"] = slug(urlsplit(url or "").netloc or Path(document["command"]).name)
+        place = urlsplit(url or "").netloc or Path(document.get("command", "")).name
+        document["name"] = slug(place) or "server"
     if headers:
         document["headers"] = dict(_pair(each, ":", "--header") for each in headers)
     if environment:

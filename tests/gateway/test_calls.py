@@ -10,7 +10,7 @@ from typing import Any
 import mcp_types as types
 import psycopg
 import pytest
-from mcp import Client
+from mcp import Client, MCPError
 
 from tool_rag_pg.retriever import ToolRetriever
 
@@ -233,9 +233,16 @@ def test_an_action_is_confirmed(gateway: Running, staff: str, peer: PeerServer, 
             assert "did not agree" in text_of(result)
         # A client that can't ask its user.
         async with gateway.client(staff, mode=mode) as client:
-            result = await call(client, "web", "book_room", {"room": f"C {mode}"})
-            assert result.is_error
-            assert "may change something" in text_of(result)
+            asking = call(client, "web", "book_room", {"room": f"C {mode}"})
+            if mode == "auto":
+                with pytest.raises(MCPError, match="may change something") as caught:
+                    await asking
+                assert caught.value.code == types.MISSING_REQUIRED_CLIENT_CAPABILITY
+                assert caught.value.data == {"requiredCapabilities": {"elicitation": {"form": {}}}}
+            else:
+                result = await asking
+                assert result.is_error
+                assert "may change something" in text_of(result)
             # What changes nothing needs no confirmation.
             assert not (await call(client, "web", "add_numbers", {"a": 1, "b": 1})).is_error
 

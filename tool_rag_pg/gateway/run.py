@@ -108,7 +108,7 @@ def _plain_errors() -> Iterator[None]:
     try:
         yield
     except BaseExceptionGroup as group:
-        ours, _ = group.split(ToolRagError)
+        ours: BaseException | None = group.split(ToolRagError)[0]
         while isinstance(ours, BaseExceptionGroup):
             ours = ours.exceptions[0]
         if ours is None:

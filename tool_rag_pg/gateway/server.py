@@ -266,6 +266,12 @@ class GatewayServer(Server[Any]):
             server, tool = self._listed(context, caller, params.name)
             return await self._call(context, params, caller, server, tool, arguments, None)
         except Refusal as refusal:
+            if (
+                refusal.outcome == "unconfirmable"
+                and context.protocol_version in MODERN_PROTOCOL_VERSIONS
+            ):
+                # That revision has an error of its own for it, which tells the client what to do.
+                raise _missing_elicitation(refusal) from refusal
             return _error(refusal)
         except InvalidArgument as error:
             return _error(error)
@@ -371,6 +377,19 @@ def _check(arguments: dict[str, Any], schema: dict[str, Any], name: str) -> None
             f"the arguments do not fit {name}: {listed}",
             hint="correct the arguments and call the tool again",
         )
+
+
+def _missing_elicitation(refusal: Refusal) -> MCPError:
+    needed = types.MissingRequiredClientCapabilityErrorData(
+        required_capabilities=types.ClientCapabilities(
+            elicitation=types.ElicitationCapability(form=types.FormElicitationCapability())
+        )
+    )
+    return MCPError(
+        types.MISSING_REQUIRED_CLIENT_CAPABILITY,
+        f"{refusal.message}; {refusal.hint}",
+        needed.model_dump(by_alias=True, mode="json", exclude_none=True),
+    )
 
 
 def _error(error: ToolRagError) -> types.CallToolResult:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import logging
 import math
-import sys
+import os
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -50,6 +51,7 @@ _LOST = -32099
 _CLOSED = frozenset({"Connection closed", "SSE stream ended without a response"})
 # How often a call that its server did not take is made anew, over another connection.
 _MAX_REFUSALS = 3
+_LINE_BYTES = 8192
 # What is read of a refusal, to see what it is about.
 _REFUSAL_BYTES = 65_536
 # An idle connection for one caller's key is closed after so many seconds, and the longest idle
@@ -132,19 +134,42 @@ def _transport(
     config: UpstreamConfig, secrets: Secrets, key: str | None, seconds: float, result_bytes: int
 ) -> Any:
     if config.command is not None:
-        return stdio_client(
+        return _started(
             StdioServerParameters(
                 command=config.command,
                 args=list(config.args),
                 env={name: secrets.resolve(value) for name, value in config.env.items()},
                 cwd=config.cwd,
             ),
-            errlog=sys.stderr,
+            config.name,
         )
     headers = {name: secrets.resolve(value) for name, value in config.headers.items()}
     if key is not None:
         headers["Authorization"] = f"Bearer {key}"
     return _http(config.url or "", headers, seconds, result_bytes)
+
+
+@asynccontextmanager
+async def _started(parameters: StdioServerParameters, name: str) -> AsyncIterator[Any]:
+    """Start a server, and log line by line what it writes to standard error.
+
+    Passed on as it is, it could steer the terminal, and would break the log.
+    """
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "w") as errors:
+        thread = threading.Thread(target=_log_lines, args=(reading, name), daemon=True)
+        thread.start()
+        async with stdio_client(parameters, errlog=errors) as streams:
+            yield streams
+
+
+def _log_lines(descriptor: int, name: str) -> None:
+    with os.fdopen(descriptor, "rb") as lines:
+        # A line without an end is taken in parts: no server fills the memory.
+        while line := lines.readline(_LINE_BYTES):
+            text = line.decode(errors="replace").rstrip()
+            if text:
+                logger.info("upstream says", extra={"upstream": name, "text": text})
 
 
 @asynccontextmanager
