@@ -113,15 +113,30 @@ language sql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set jit = off
 as $$
-    select coalesce(array_agg(distinct t.tool_id), '{}')
-    from jsonb_each(p_allowed) a (server, entry)
-    cross join lateral jsonb_array_elements_text(a.entry -> 'tools') n (name)
-    join tool_rag.server s on s.name = a.server
-    join tool_rag.tool t on t.server_id = s.server_id and t.name = n.name
-    where s.enabled and t.enabled and (p_server_ids is null or s.server_id = any(p_server_ids))
+    with named as materialized (
+        select s.server_id, n.name
+        from jsonb_each(p_allowed) a (server, entry)
+        cross join lateral jsonb_array_elements_text(a.entry -> 'tools') n (name)
+        join tool_rag.server s on s.name = a.server
+        where s.enabled and (p_server_ids is null or s.server_id = any(p_server_ids))
+    ),
+    -- In two parts, so that names are looked up and servers are read as a whole.
+    listed as (
+        select t.tool_id
+        from named n
+        join tool_rag.tool t on t.server_id = n.server_id and t.name = n.name
+        where t.enabled and not t.withheld
+        union all
+        select t.tool_id
+        from named n
+        join tool_rag.tool t on t.server_id = n.server_id
+        where n.name = '*' and t.enabled and not t.withheld
+    )
+    select coalesce(array_agg(distinct l.tool_id), '{}') from listed l
 $$;
 comment on function tool_rag._allowed_ids(jsonb, int[]) is
-'The enabled tools that {"server": {"tools": ["name", ...]}} lists, of some servers (null: all).';
+'The enabled tools, not withheld, that {"server": {"tools": ["name", ...]}} lists, of some servers (null: all); '
+'"*" as a name stands for all tools of its server.';
 
 create or replace function tool_rag._check_allowed(p_allowed jsonb) returns void
 language plpgsql immutable parallel safe

@@ -503,6 +503,8 @@ def test_allowed_alone_needs_trust(company: Company) -> None:
     assert seen(backend, None, {}) == set()
     assert seen(backend, ["support"], SOME) == LISTED & MONEY
     assert seen(backend, [], SOME) == set()
+    # All tools of a server, by the name that import and export of such policies know as well.
+    assert seen(backend, None, {"desk": {"tools": ["*"]}}) == DESK
     (hit,) = search(backend, "reserve a room", None, k=1, allowed=json.dumps(SOME))
     assert hit["reason"].endswith("; allowed by the call")
     assert "grant" not in hit["explain"]
@@ -605,7 +607,7 @@ askings = st.builds(
         st.sampled_from(["shop", "weather", "desk", "nowhere"]),
         st.builds(
             lambda tools: {"tools": tools},
-            st.lists(st.sampled_from([name for _, name, *_ in SHOP] + ["nothing"]), max_size=6),
+            st.lists(st.sampled_from([*(name for _, name, *_ in SHOP), "nothing", "*"]), max_size=6),
         ),
         max_size=4,
     ),
@@ -636,8 +638,10 @@ def expected_tools(model: Model, asking: Asking) -> set[Tool] | None:
     for roles in groups:
         tools &= model.permitted(roles)
     if asking.allowed is not None:
-        tools &= {
-            (server, name) for server, entry in asking.allowed.items() for name in entry["tools"]
+        tools = {
+            (server, name)
+            for server, name in tools
+            if {name, "*"} & set(asking.allowed.get(server, {"tools": []})["tools"])
         }
     return tools
 

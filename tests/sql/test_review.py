@@ -244,6 +244,14 @@ def test_a_withheld_tool_is_hidden_until_it_is_approved(git: Connection) -> None
     assert counts(git, export("git", NEW)) == {"waiting": 1}
     assert found(git, asked) == []
     assert column(git, "select name from tool_rag.permitted_tools('{all}')") == []
+    # Nor does it show to a backend that is trusted to say alone what its user may have.
+    with undone(git):
+        git.execute("select tool_rag.trust_login(session_user::text)")
+        for names in ('["create_issue"]', '["*"]'):
+            alone = f"""allowed => '{{"git": {{"tools": {names}}}}}'"""
+            assert column(git, f"select name from tool_rag.permitted_tools({alone})") == []
+            calls = f"select name from tool_rag.search_tools('{asked}', {alone})"
+            assert column(git, calls) == []
     (reason,) = column(
         git, "select distinct reason from tool_rag.explain_access('all', 'git', 'create_issue')"
     )

@@ -420,8 +420,10 @@ def _document(found: Found, *, handle: str | None) -> dict[str, Any]:
     document: dict[str, Any] = {"tools": tools}
     if not tools:
         words = ", ".join(found.unmatched)
-        document["message"] = "No tool that you may use serves this request." + (
-            f" Words that no tool mentions: {words}." if words else ""
+        document["message"] = (
+            "No tool that you may use serves this request."
+            + (f" Words that no tool mentions: {words}." if words else "")
+            + " Say it in other words, or in the language of the tools, before you give up."
         )
     document["conversation"] = handle or ""
     return document
