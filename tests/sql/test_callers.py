@@ -460,6 +460,7 @@ def test_bound_logins_neither_see_nor_edit_the_catalogue(company: Company) -> No
 # What a backend allows for one call
 
 
+NAMES = [name for _, name, *_ in SHOP]
 SOME = {
     "shop": {"tools": ["list_orders", "cancel_order"]},
     "desk": {"tools": ["book_room", "nothing"]},
@@ -607,7 +608,7 @@ askings = st.builds(
         st.sampled_from(["shop", "weather", "desk", "nowhere"]),
         st.builds(
             lambda tools: {"tools": tools},
-            st.lists(st.sampled_from([*(name for _, name, *_ in SHOP), "nothing", "*"]), max_size=6),
+            st.lists(st.sampled_from([*NAMES, "nothing", "*"]), max_size=6),
         ),
         max_size=4,
     ),
