@@ -56,15 +56,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what asks no Postgres, where TOOL_RAG_TEST_ONLY is "postgres".
+    """Leave out what asks no Postgres, where TOOL_RAG_TEST_ONLY is "postgres", or all else.
 
-    So that two runs, each with a version of its own, do nothing twice: see .ci/run.
+    So that several runs at once, each with a version of its own, do nothing twice: see .ci/run.
     """
     only = os.environ.get("TOOL_RAG_TEST_ONLY")
     if only is None:
         return
-    assert only == "postgres", f"TOOL_RAG_TEST_ONLY={only}: postgres, or nothing"
-    kept = [item for item in items if "postgres" in getattr(item, "fixturenames", ())]
+    assert only in ("postgres", "other"), f"TOOL_RAG_TEST_ONLY={only}: postgres, other, or nothing"
+    wanted = only == "postgres"
+    kept = [item for item in items if ("postgres" in getattr(item, "fixturenames", ())) == wanted]
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = kept
 

@@ -165,6 +165,7 @@ def asked(folder: Path) -> Iterator[tuple[str, ...]]:
     yield "tools", "show", TOOL
     yield "tools", "show", TOOL, "--json"
     yield "tools", "show", f"{TOOL}x"
+    yield ("export",)
     yield "tools", "resolve", f"{REFUND}s", *role
     yield "tools", "resolve", f"quagga{STEER}", *role
     yield ("lint",)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import signal
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,11 @@ def child_of(gateway: Running) -> psutil.Process:
 
 @pytest.mark.parametrize("kind", ["http", "stdio"])
 def test_a_server_is_killed_and_started_again_during_calls(
-    serve: Serve, folder: Path, peer: PeerServer, kind: str
+    serve: Serve,
+    folder: Path,
+    peer: PeerServer,
+    kind: str,
+    record_property: Callable[[str, object], None],
 ) -> None:
     """Nothing is lost: as many answers as calls, no write twice, no read without its result."""
     name = f"killed-{kind}"
@@ -123,6 +128,12 @@ def test_a_server_is_killed_and_started_again_during_calls(
     wrong = [text for text in answers["write"] if text != "ok"]
     assert all("ended during the call" in text for text in wrong), wrong
     assert answers["write"]["ok"] >= 8 * rounds - 3 * 8
+    record_property(
+        "tried",
+        f"{2 * 8 * rounds} calls, 3 kills: {answers['read']['ok']} reads answered, "
+        f"{answers['write']['ok']} writes answered, {len(wrong)} kinds of doubt for "
+        f"{8 * rounds - answers['write']['ok']} writes, none carried out twice",
+    )
     assert gateway.metric("tool_rag_calls_under_way") == 0
 
 

@@ -19,7 +19,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from tool_rag_pg.gateway.config import Limits, Secrets, UpstreamConfig
-from tool_rag_pg.gateway.upstream import Upstream, UpstreamUnavailable
+from tool_rag_pg.gateway.transport import UpstreamUnavailable
+from tool_rag_pg.gateway.upstream import Upstream
 from tool_rag_pg.retriever import ToolRetriever
 
 from .conftest import Process, Running, Serve, free_port, run, start, text_of, wait_until

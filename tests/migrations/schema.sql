@@ -140,7 +140,7 @@ CREATE FUNCTION tool_rag._allowed_ids(p_allowed jsonb, p_server_ids integer[]) R
     SET jit TO 'off'
     AS $$ ... $$;
 
-COMMENT ON FUNCTION tool_rag._allowed_ids(p_allowed jsonb, p_server_ids integer[]) IS 'The enabled tools that {"server": {"tools": ["name", ...]}} lists, of some servers (null: all).';
+COMMENT ON FUNCTION tool_rag._allowed_ids(p_allowed jsonb, p_server_ids integer[]) IS 'The enabled tools, not withheld, that {"server": {"tools": ["name", ...]}} lists, of some servers (null: all); "*" as a name stands for all tools of its server.';
 
 CREATE FUNCTION tool_rag._apply_privileges(p_create boolean) RETURNS void
     LANGUAGE plpgsql

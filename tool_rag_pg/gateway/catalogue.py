@@ -17,7 +17,7 @@ from tool_rag_pg.sources.reader import read_text
 from tool_rag_pg.sources.text import slug
 
 from .config import Secrets, UpstreamConfig
-from .upstream import connect
+from .transport import connect
 
 if TYPE_CHECKING:
     import mcp_types as types

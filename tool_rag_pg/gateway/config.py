@@ -183,7 +183,8 @@ class UpstreamConfig(_Model):
         description: a few words for the model on what it is for. It is yours, not the server's own.
         url: its endpoint of streamable HTTP.
         headers: sent with each request to it.
-        forward_key: whether each caller's own key goes to it, as `Authorization: Bearer`.
+        forward_key: whether calls carry the caller's own key, as `Authorization: Bearer`, instead
+            of such a header of `headers`, with which the tools are listed.
         command: the program to start, which speaks over its standard input and output.
         args: its arguments.
         env: its environment, beside the few variables that every program gets.
@@ -214,8 +215,6 @@ class UpstreamConfig(_Model):
             raise ValueError("headers and forward_key are for a url: a command has args and env")
         if self.url is not None and (self.args or self.env or self.cwd):
             raise ValueError("args, env and cwd are for a command: a url has headers")
-        if self.forward_key and any(name.lower() == "authorization" for name in self.headers):
-            raise ValueError("with forward_key the header Authorization is the caller's own")
         return self
 
 

@@ -12,7 +12,8 @@ from tool_rag_pg.errors import ToolRagError
 
 from .catalogue import read_tools
 from .metrics import Metrics
-from .upstream import Upstream, UpstreamUnavailable
+from .transport import UpstreamUnavailable
+from .upstream import Upstream
 
 if TYPE_CHECKING:
     from tool_rag_pg.models import ServerChange
@@ -88,7 +89,7 @@ class Refresher:
             # often a server that is not ready than one that has lost all.
             raise UpstreamUnavailable(
                 f"{name} lists no tools; those it had are kept",
-                hint=f"to remove them: tool-rag tools remove-server {name}",
+                hint=f"to remove them: tool-rag tools remove {name}",
             )
         export = read_tools(name, tools, title=self._upstream.title)
         for warning in export.warnings:

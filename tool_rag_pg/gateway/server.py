@@ -11,7 +11,7 @@ import json
 import logging
 import secrets
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -28,7 +28,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from tool_rag_pg._arguments import find_problems
 from tool_rag_pg._provider_names import SEPARATOR
 from tool_rag_pg.errors import InvalidArgument, ToolRagError
-from tool_rag_pg.formats import to_mcp
+from tool_rag_pg.formats import provider_names, to_mcp
 from tool_rag_pg.models import PermittedServer, ToolDefinition
 
 from .callers import Caller
@@ -121,9 +121,13 @@ CALL_SCHEMA: dict[str, Any] = {
 
 
 class StdioCaller:
-    """Who calls over standard input and output: the one person who started the gateway."""
+    """Who calls over standard input and output: the one person who started the gateway.
 
-    def __init__(self, authenticate: Any) -> None:
+    Args:
+        authenticate: says who that is, at each request, or None where the key is no longer good.
+    """
+
+    def __init__(self, authenticate: Callable[[], Awaitable[Caller | None]]) -> None:
         self.authenticate = authenticate
         self.session = secrets.token_urlsafe(16)
 
@@ -149,6 +153,9 @@ class GatewayServer(Server[Any]):
         self.events = InMemorySubscriptionBus()
         self.listening = ListenHandler(self.events)
         self._stdio = stdio
+        # What is listed without a search, by the name that it is listed under.
+        pairs = [(server, tool) for server, _, tool in (n.partition("/") for n in config.always_on)]
+        self._always_on = {name: pair for pair, name in provider_names(pairs).items()}
         self._confirmations = Confirmations(config.confirmation.seconds)
         # What searches found, by session or, where there is none, by caller: the names by which
         # it is listed, and what they stand for.
@@ -226,7 +233,7 @@ class GatewayServer(Server[Any]):
 
     async def _offered(self, caller: Caller, found: str) -> list[ToolDefinition]:
         """Return the tools beside the two own ones, as far as the caller may still use them."""
-        wanted = [(s, t) for s, _, t in (n.partition("/") for n in self.gateway.config.always_on)]
+        wanted = list(self._always_on.values())
         if self.gateway.config.offer_found:
             wanted.extend(self._found.get(found, {}).values())
         definitions = []
@@ -330,10 +337,8 @@ class GatewayServer(Server[Any]):
         known = self._found.get(self._list_of(context, caller))
         if known is not None and name in known:
             return known[name]
-        for listed in self.gateway.config.always_on:
-            server, _, tool = listed.partition("/")
-            if name in to_mcp_names(server, tool):
-                return server, tool
+        if name in self._always_on:
+            return self._always_on[name]
         server, separator, tool = name.partition(SEPARATOR)
         return (server, tool) if separator and server and tool else ("", name)
 
@@ -359,13 +364,6 @@ class GatewayServer(Server[Any]):
             confirm=confirm,
             on_progress=context.session.report_progress,
         )
-
-
-def to_mcp_names(server: str, tool: str) -> Sequence[str]:
-    """Return the name that a tool has in the list."""
-    from tool_rag_pg.formats import provider_names
-
-    return list(provider_names([(server, tool)]).values())
 
 
 def _check(arguments: dict[str, Any], schema: dict[str, Any], name: str) -> None:

@@ -26,7 +26,8 @@ from tool_rag_pg.guards import InvalidCall, MissingIdentity, PreparedCall, prepa
 
 from .confirmation import Question
 from .metrics import Metrics
-from .upstream import CallLost, CallTimedOut, Upstream, UpstreamUnavailable
+from .transport import UpstreamUnavailable
+from .upstream import CallLost, CallTimedOut, Upstream
 
 if TYPE_CHECKING:
     from tool_rag_pg.models import PermittedServer, ToolDefinition, ToolHit
