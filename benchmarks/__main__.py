@@ -5,7 +5,16 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from benchmarks import asking, bfcl, demo_company, large, multilingual, university, visibility
+from benchmarks import (
+    asking,
+    bfcl,
+    demo_company,
+    gateway,
+    large,
+    multilingual,
+    university,
+    visibility,
+)
 from benchmarks.harness import print_report, print_tables
 from tool_rag_pg.demo import DEMO_FOLDER, UNIVERSITY_FOLDER
 
@@ -20,6 +29,8 @@ def main() -> None:
     print_tables(multilingual.tables(None), as_json=False)
     print("\n# Access edited meanwhile: python -m benchmarks.visibility", flush=True)
     print_report(visibility.measure(32, 300), as_json=False)
+    print("\n# Calls through the gateway: python -m benchmarks.gateway", flush=True)
+    gateway.run(400, as_json=False, into=None)
     data = os.environ.get("DATA")
     if data is None:
         print("\nName a folder of public sets for the others: make bench DATA=folder")
