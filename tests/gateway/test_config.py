@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -209,3 +210,17 @@ def test_the_command_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFi
     code, said = check(write(tmp_path, {"servers": [SERVER]}))
     assert code == 0
     assert "is right" in said
+
+
+def test_without_the_extra_it_says_what_to_install(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "tool_rag_pg.gateway.run", raising=False)
+    # What the import of a package that is not installed raises.
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    with pytest.raises(SystemExit) as ended:
+        main(["serve", str(write(tmp_path, {"servers": [SERVER]}))])
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert "needs the package uvicorn" in said
+    assert "pip install 'tool-rag-pg[gateway]'" in said
