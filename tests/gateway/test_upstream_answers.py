@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from tool_rag_pg.gateway.config import Limits, Secrets, UpstreamConfig
-from tool_rag_pg.gateway.transport import UpstreamUnavailable
+from tool_rag_pg.gateway.transport import UpstreamUnavailable, proxy_for
 from tool_rag_pg.gateway.upstream import Upstream
 from tool_rag_pg.retriever import ToolRetriever
 
@@ -174,3 +174,17 @@ def test_a_server_that_forgets_every_session_is_given_up() -> None:
 
     run(main)
     assert 1 < forgetful.calls < 10
+
+
+def test_proxies_are_those_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    assert proxy_for("https://example.org/mcp") is None
+    monkeypatch.setenv("https_proxy", "http://proxy.example:3128")
+    monkeypatch.setenv("no_proxy", "inner.example")
+    assert proxy_for("https://example.org/mcp") == "http://proxy.example:3128"
+    assert proxy_for("http://example.org/mcp") is None
+    assert proxy_for("https://inner.example/mcp") is None
+    for local in ("https://127.0.0.1:1/mcp", "https://localhost/mcp", "https://[::1]/mcp"):
+        assert proxy_for(local) is None

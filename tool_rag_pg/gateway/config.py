@@ -6,6 +6,7 @@ Secrets stand in the environment only. Where a value may be one, the file says `
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import os
 import re
@@ -39,6 +40,7 @@ __all__ = [
     "Permissions",
     "Secrets",
     "UpstreamConfig",
+    "is_loopback",
     "read_config",
     "read_upstream",
     "reads_like_secret",
@@ -76,6 +78,16 @@ class ConfigError(InvalidArgument):
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, strict=True)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def reads_like_secret(name: str) -> bool:

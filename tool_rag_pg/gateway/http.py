@@ -6,7 +6,6 @@ The protocol, its checks of Host and Origin, sessions and limits of size are the
 from __future__ import annotations
 
 import hmac
-import ipaddress
 import json
 import logging
 import math
@@ -29,11 +28,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from tool_rag_pg.errors import ToolRagError
 
 from .callers import Authenticator
-from .config import HttpSettings, reads_like_secret
+from .config import HttpSettings, is_loopback, reads_like_secret
 from .metrics import Metrics
 from .server import GatewayServer
 
-__all__ = ["build_app", "is_loopback", "security"]
+__all__ = ["build_app", "security"]
 
 logger = logging.getLogger(__name__)
 
@@ -41,16 +40,6 @@ logger = logging.getLogger(__name__)
 _FAILURES_PER_MINUTE = 60
 
 IsReady = Callable[[], Awaitable[bool]]
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches an address."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def security(settings: HttpSettings) -> TransportSecuritySettings:

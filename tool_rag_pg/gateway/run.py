@@ -36,8 +36,8 @@ from .callers import (
     KeyAuthenticator,
     PolicyAuthenticator,
 )
-from .config import GatewayConfig, Secrets
-from .http import build_app, is_loopback
+from .config import GatewayConfig, Secrets, is_loopback
+from .http import build_app
 from .metrics import Metrics
 from .refresh import Refresher
 from .server import GatewayServer, StdioCaller

@@ -15,6 +15,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Any, Literal
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import anyio
 import httpx2
@@ -26,7 +28,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from tool_rag_pg.errors import ToolRagError
 
-from .config import Secrets, UpstreamConfig
+from .config import Secrets, UpstreamConfig, is_loopback
 
 __all__ = [
     "NOT_SENT",
@@ -35,6 +37,7 @@ __all__ = [
     "connect",
     "fate_of",
     "first_line",
+    "proxy_for",
 ]
 
 logger = logging.getLogger(__name__)
@@ -165,7 +168,9 @@ async def _http(
     client = httpx2.AsyncClient(
         headers=headers,
         timeout=httpx2.Timeout(30.0, read=seconds),
-        transport=_PerCall(),
+        transport=_PerCall(proxy_for(url)),
+        # No credentials of a .netrc: what goes to a server is what its configuration says.
+        trust_env=False,
     )
     async with (
         client,
@@ -174,14 +179,25 @@ async def _http(
         yield streams
 
 
+def proxy_for(url: str) -> str | None:
+    """Return the proxy by which the environment has an address reached (HTTPS_PROXY, NO_PROXY)."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if is_loopback(host) or proxy_bypass(host):
+        return None
+    proxies = getproxies()
+    return proxies.get(parts.scheme) or proxies.get("all")
+
+
 class _PerCall(httpx2.AsyncHTTPTransport):
     """Answers a request that failed on its way, so that it alone fails and not all beside it.
 
     What is raised here would end the SDK's connection, and with it every call that is under way.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, proxy: str | None) -> None:
         super().__init__(
+            proxy=proxy,
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=64),
             retries=1,
         )
