@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 import anyio
+import mcp_types as types
 
 from tool_rag_pg.errors import ToolRagError
 
@@ -84,6 +85,15 @@ class Refresher:
         """
         name = self._upstream.name
         tools = await self._upstream.list_tools()
+        callable_ = [tool for tool in tools if not _is_task_only(tool)]
+        if len(callable_) < len(tools):
+            # Offered, they would be found and fail: the gateway speaks no tasks.
+            left_out = [tool.name for tool in tools if _is_task_only(tool)]
+            logger.info(
+                "tools that run only as tasks left out",
+                extra={"upstream": name, "tools": left_out},
+            )
+        tools = callable_
         if not tools:
             # Storing that would remove every tool, and what people wrote for it, for what is more
             # often a server that is not ready than one that has lost all.
@@ -113,3 +123,7 @@ class Refresher:
             )
             await self._on_stored()
         return change
+
+
+def _is_task_only(tool: types.Tool) -> bool:
+    return tool.execution is not None and tool.execution.task_support == "required"
