@@ -43,6 +43,7 @@ def serve(
     config, secrets = gateway_module("config").read_config(config_path)
     if not stdio:
         run.check_exposure(config)
+    run.check_key_secret(config, secrets)
     if check:
         note(f"{config_path} is right: {len(config.servers)} servers.")
         return

@@ -3,9 +3,11 @@ from __future__ import annotations
 import random
 import re
 import time
+import tracemalloc
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -531,3 +533,36 @@ def test_identity_in_another_case_is_overridden_too() -> None:
     call = prepare_call(tool, {"Customer_ID": 7, "note": "x"}, {"customer_id": 1})
     assert call.arguments == {"note": "x", "customer_id": 1}
     assert call.overridden == ("Customer_ID",)
+
+
+def test_alternatives_that_double_with_each_level_are_given_up() -> None:
+    """A schema of some kB whose alternatives are 2^26: no server can hold a backend up by it."""
+    levels = {
+        f"l{level}": {"anyOf": [{"$ref": f"#/$defs/l{level + 1}"}] * 2} for level in range(26)
+    }
+    schema = {
+        "type": "object",
+        "$defs": {**levels, "l26": {"type": "string"}},
+        "properties": {"a": {"$ref": "#/$defs/l0"}},
+        "required": ["a"],
+    }
+    tool = SimpleNamespace(name="t", input_schema=schema, is_action=False)
+    tracemalloc.start()
+    prepared = prepare_call(tool, {"a": 1}, {}, identity_parameters=())
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # What can't be checked within bounds is left to the tool.
+    assert prepared.arguments == {"a": 1}
+    assert peak < 200_000_000
+    hidden = hide_identity({**schema, "anyOf": [{"$ref": "#/$defs/l0"}] * 2}, ["a"])
+    assert "a" not in hidden.get("properties", {})
+    # A large list of simple things is checked to its end.
+    rows = {"type": "array", "items": {"type": "object", "properties": {"n": {"type": "integer"}}}}
+    plain = SimpleNamespace(
+        name="t",
+        input_schema={"type": "object", "properties": {"rows": rows}},
+        is_action=False,
+    )
+    many = [{"n": number} for number in range(5_000)]
+    with pytest.raises(InvalidCall, match=r"rows\[4999\]"):
+        prepare_call(plain, {"rows": [*many[:-1], {"n": "x"}]}, {}, identity_parameters=())

@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
@@ -36,7 +37,36 @@ _EXPONENTIAL = re.compile(r"\((?:[^()\\]|\\.)*[+*{|](?:[^()\\]|\\.)*\)[+*{]")
 # What may take up more or less of the text: as many such, so many ways to try.
 _REPEAT = re.compile(r"(?<!\\)(?:[*+]|\{\d*,\d*\})")
 _MAX_STEPS = 10_000_000
+# Keywords that lead to further schemas, and how many such steps a check may take.
+_NESTING = {
+    "$ref",
+    "$dynamicRef",
+    "$recursiveRef",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "not",
+    "if",
+    "dependentSchemas",
+    "dependencies",
+    "properties",
+    "patternProperties",
+    "additionalProperties",
+    "unevaluatedProperties",
+    "propertyNames",
+    "items",
+    "prefixItems",
+    "additionalItems",
+    "unevaluatedItems",
+    "contains",
+}
+_MAX_NESTED = 20_000
+_spent: ContextVar[list[int]] = ContextVar("steps of the check that is going on")
 _DATA = ("enum", "const", "default", "examples", "example")
+
+
+class _Exhausted(Exception):
+    """A check took more steps than it may."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,14 +135,38 @@ def _checker(validator: Any, schema: Any) -> Any:
 
 @cache
 def _bounded(validator: Any) -> Any:
-    return extend(
-        validator,
-        {"multipleOf": _check_multiple, "uniqueItems": _check_unique, "pattern": _check_pattern},
-    )
+    own = {"multipleOf": _check_multiple, "uniqueItems": _check_unique, "pattern": _check_pattern}
+    counted = {
+        keyword: _counted(check)
+        for keyword, check in validator.VALIDATORS.items()
+        if keyword in _NESTING
+    }
+    return extend(validator, {**counted, **own})
+
+
+def _counted(check: Any) -> Any:
+    """Return the check of a keyword that leads to further schemas, as one step of a budget."""
+
+    def step(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
+        spent = _spent.get()
+        spent[0] += 1
+        if spent[0] > _MAX_NESTED:
+            raise _Exhausted
+        yield from check(validator, value, instance, schema) or ()
+
+    return step
 
 
 def _find(checker: Any, arguments: Mapping[str, Any]) -> list[Problem]:
-    errors = islice(checker.iter_errors(arguments), _MAX_ERRORS)
+    token = _spent.set([0])
+    try:
+        errors = list(islice(checker.iter_errors(arguments), _MAX_ERRORS))
+    except _Exhausted:
+        # Alternatives that double with each level take forever, and a schema of some kB has
+        # twenty. The tool checks what is not checked here.
+        return []
+    finally:
+        _spent.reset(token)
     found = {str(problem): problem for error in errors for problem in _explain(error)}
     return sorted(found.values(), key=lambda problem: problem.path)[:_MAX_PROBLEMS]
 

@@ -13,6 +13,7 @@ __all__ = ["hide_identity"]
 # Keywords whose schemas hold for the same value as the schema that they stand in.
 _BRANCHES = ("allOf", "anyOf", "oneOf")
 _DEFINITIONS = ("$defs", "definitions")
+_MAX_NODES = 20_000
 _CONDITIONS = ("if", "then", "else", "not")
 
 
@@ -23,8 +24,13 @@ def hide_identity(schema: Mapping[str, Any], identity_parameters: Iterable[str])
     root, and from examples and defaults. Parameters deeper inside stay. The schema itself is not
     changed.
     """
-    hidden: dict[str, Any] = _hide(schema, frozenset(identity_parameters), schema, 0)
-    return _without_unused(hidden)
+    names = frozenset(identity_parameters)
+    if not names:
+        return copy.deepcopy(dict(schema))
+    left = [_MAX_NODES]
+    hidden: dict[str, Any] = _hide(schema, names, schema, 0, left)
+    # Alternatives that double with each level have no end; rather nothing than what to hide.
+    return _without_unused(hidden) if left[0] > 0 else {"type": "object"}
 
 
 def _without_unused(schema: dict[str, Any]) -> dict[str, Any]:
@@ -47,8 +53,11 @@ def _escape(name: str) -> str:
     return json.dumps(name.replace("~", "~0").replace("/", "~1"))[1:-1]
 
 
-def _hide(node: Any, names: frozenset[str], root: Mapping[str, Any], depth: int) -> Any:
-    if not isinstance(node, Mapping) or depth > 20:
+def _hide(
+    node: Any, names: frozenset[str], root: Mapping[str, Any], depth: int, left: list[int]
+) -> Any:
+    left[0] -= 1
+    if not isinstance(node, Mapping) or depth > 20 or left[0] <= 0:
         return node
     made: dict[str, Any] = {**node}
     reference = made.get("$ref")
@@ -78,13 +87,13 @@ def _hide(node: Any, names: frozenset[str], root: Mapping[str, Any], depth: int)
         ]
     for key in _BRANCHES:
         if isinstance(made.get(key), list):
-            made[key] = [_hide(each, names, root, depth + 1) for each in made[key]]
+            made[key] = [_hide(each, names, root, depth + 1, left) for each in made[key]]
     for key in _CONDITIONS:
         if key in made:
-            made[key] = _hide(made[key], names, root, depth + 1)
+            made[key] = _hide(made[key], names, root, depth + 1, left)
     if isinstance(made.get("dependentSchemas"), Mapping):
         made["dependentSchemas"] = {
-            name: _hide(each, names, root, depth + 1)
+            name: _hide(each, names, root, depth + 1, left)
             for name, each in made["dependentSchemas"].items()
         }
     return copy.deepcopy(made)

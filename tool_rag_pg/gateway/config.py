@@ -10,7 +10,7 @@ import ipaddress
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -44,6 +44,7 @@ __all__ = [
     "read_config",
     "read_upstream",
     "reads_like_secret",
+    "without",
 ]
 
 _REFERENCE = re.compile(r"(?:(?P<scheme>[A-Za-z][A-Za-z0-9-]*) )?env:(?P<name>[A-Za-z_]\w*)")
@@ -78,6 +79,13 @@ class ConfigError(InvalidArgument):
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, strict=True)
+
+
+def without(text: str, secrets: Sequence[str]) -> str:
+    """Return a text with every secret in it replaced."""
+    for secret in secrets:
+        text = text.replace(secret, "(secret)")
+    return text
 
 
 def is_loopback(host: str) -> bool:
@@ -434,6 +442,17 @@ class Secrets:
             return value
         secret = self.environment[match["name"]]
         return f"{match['scheme']} {secret}" if match["scheme"] else secret
+
+    def of(self, server: UpstreamConfig) -> list[str]:
+        """Return the values that a server is given, which are in no log and no answer."""
+        found = []
+        for value in (*server.headers.values(), *server.env.values()):
+            match = _REFERENCE.fullmatch(value)
+            secret = self.environment.get(match["name"], "") if match else ""
+            # Shorter ones would be found in any text.
+            if len(secret) >= 6:
+                found.append(secret)
+        return sorted(found, key=len, reverse=True)
 
     def missing(self, value: str) -> str | None:
         """Return the variable that a value refers to and that is not set, or empty; else None."""

@@ -162,6 +162,10 @@ class _Gate:
         if any(reads_like_secret(name) for name, _ in parse_qsl(query, keep_blank_values=True)):
             self._metrics.refused("key_in_url")
             return _refuse(400, "a key does not belong in an address: send it as a header")
+        bearer, other = _bearer(request.headers), request.headers.get("x-api-key", "").strip()
+        if bearer and other and not hmac.compare_digest(bearer.encode(), other.encode()):
+            self._metrics.refused("two_keys")
+            return _refuse(400, "Authorization and X-API-Key hold different keys: send one of them")
         address = request.client.host if request.client else "unknown"
         if not await self._limiter.test(self._failures, "failures", address):
             return await self._too_many(self._failures, "failures", address)
@@ -193,11 +197,13 @@ class _Gate:
         return _refuse(429, "too many requests", {"Retry-After": str(seconds)})
 
 
-def _key(headers: Headers) -> str | None:
+def _bearer(headers: Headers) -> str | None:
     scheme, _, key = headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer" and key.strip():
-        return key.strip()
-    return headers.get("x-api-key", "").strip() or None
+    return key.strip() or None if scheme.lower() == "bearer" else None
+
+
+def _key(headers: Headers) -> str | None:
+    return _bearer(headers) or headers.get("x-api-key", "").strip() or None
 
 
 def _is_bearer(headers: Headers, key: str) -> bool:

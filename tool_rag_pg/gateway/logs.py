@@ -12,6 +12,16 @@ __all__ = ["configure"]
 
 _USUAL = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
+_NOISY = (
+    "httpx2",
+    "httpcore2",
+    "mcp",
+    "uvicorn.access",
+    "uvicorn.error",
+    "psycopg.pool",
+    "alembic",
+)
+
 
 class _JsonFormatter(logging.Formatter):
     def __init__(self, arguments: bool) -> None:
@@ -58,7 +68,7 @@ def configure(level: str, *, arguments: bool) -> None:
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
     # These say at "info" what each request and each poll does; "debug" has it.
-    for noisy in ("httpx2", "httpcore2", "mcp", "uvicorn.access", "uvicorn.error", "psycopg.pool"):
+    for noisy in _NOISY:
         logging.getLogger(noisy).setLevel(
             logging.DEBUG if level == "debug" else max(logging.WARNING, root.level)
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import anyio
 import mcp_types as types
 
-from tool_rag_pg.errors import ToolRagError
+from tool_rag_pg.errors import SourceError, ToolRagError
 
 from .catalogue import read_tools
 from .metrics import Metrics
@@ -19,6 +19,7 @@ from .upstream import Upstream
 if TYPE_CHECKING:
     from tool_rag_pg.models import ServerChange
     from tool_rag_pg.retriever import AsyncToolRetriever
+    from tool_rag_pg.sources import ServerExport
 
 __all__ = ["Refresher"]
 
@@ -26,6 +27,8 @@ logger = logging.getLogger(__name__)
 
 # Servers announce one change as many; they are listed once for all that come within so long.
 _SETTLE_SECONDS = 0.2
+# After each change within so long of the last listing the pause doubles, up to this.
+_QUIET_SECONDS, _MOST_SETTLE_SECONDS = 5.0, 30.0
 _RETRY_SECONDS = 5.0
 
 
@@ -59,6 +62,8 @@ class Refresher:
 
     async def run(self) -> None:
         """Go on until cancelled; what goes wrong is logged and tried again."""
+        failures = 0
+        settle = _SETTLE_SECONDS
         while True:
             self._wanted = anyio.Event()
             seconds = self._upstream.config.refresh_seconds
@@ -70,11 +75,37 @@ class Refresher:
                     extra={"upstream": self._upstream.name, "reason": error.message},
                 )
                 self._metrics.refreshed(self._upstream.name, "failed")
-                seconds = min(seconds, max(_RETRY_SECONDS, self._upstream.seconds_until_retry))
+                pause = _RETRY_SECONDS * 2**failures
+                failures = min(failures + 1, 8)
+                seconds = min(seconds, max(pause, self._upstream.seconds_until_retry))
+            else:
+                failures = 0
             self.listed.set()
+            listed_at = anyio.current_time()
             with anyio.move_on_after(seconds):
                 await self._wanted.wait()
-                await anyio.sleep(_SETTLE_SECONDS)
+                # A list that changes all the time is read more and more seldom.
+                quiet = anyio.current_time() - listed_at > _QUIET_SECONDS
+                settle = _SETTLE_SECONDS if quiet else min(_MOST_SETTLE_SECONDS, settle * 2)
+                await anyio.sleep(settle)
+
+    def _readable(self, tools: list[types.Tool]) -> ServerExport:
+        """Return the tools that can be stored; one that can't hides no other."""
+        name, title = self._upstream.name, self._upstream.title
+        try:
+            return read_tools(name, tools, title=title)
+        except SourceError:
+            good = []
+            for tool in tools:
+                try:
+                    read_tools(name, [tool], title=title)
+                except SourceError as error:
+                    logger.warning(
+                        "tool left out", extra={"upstream": name, "reason": error.message[:500]}
+                    )
+                else:
+                    good.append(tool)
+            return read_tools(name, good, title=title)
 
     async def refresh(self) -> ServerChange:
         """List and store; return what changed.
@@ -101,7 +132,7 @@ class Refresher:
                 f"{name} lists no tools; those it had are kept",
                 hint=f"to remove them: tool-rag tools remove {name}",
             )
-        export = read_tools(name, tools, title=self._upstream.title)
+        export = self._readable(tools)
         for warning in export.warnings:
             logger.info("tools read", extra={"upstream": name, "reason": warning})
         (change,) = await self._retriever.upsert_tools(export.as_payload())

@@ -44,7 +44,7 @@ from .server import GatewayServer, StdioCaller
 from .service import Gateway
 from .upstream import Upstream
 
-__all__ = ["KEY_VARIABLE", "check_exposure", "serve_http", "serve_stdio"]
+__all__ = ["KEY_VARIABLE", "check_exposure", "check_key_secret", "serve_http", "serve_stdio"]
 
 logger = logging.getLogger(__name__)
 
@@ -408,6 +408,16 @@ async def _serve_stdio(
             tasks.start_soon(stop)
             await server.run(read, write, server.create_initialization_options())
             tasks.cancel_scope.cancel()
+
+
+def check_key_secret(config: GatewayConfig, secrets: Secrets) -> None:
+    """Refuse to begin without what keys are checked with.
+
+    Raises:
+        InvalidArgument: mode "keys", and the deployment's secret is not set, or too short.
+    """
+    if config.permissions.mode == "keys":
+        key_secrets(secrets.environment)
 
 
 def check_exposure(config: GatewayConfig) -> None:

@@ -106,8 +106,18 @@ FOUND_SCHEMA: dict[str, Any] = {
 CALL_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "server": {"type": "string", "minLength": 1, "description": "As the search named it."},
-        "name": {"type": "string", "minLength": 1, "description": "As the search named it."},
+        "server": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 256,
+            "description": "As the search named it.",
+        },
+        "name": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 256,
+            "description": "As the search named it.",
+        },
         "arguments": {
             "type": "object",
             "description": "As the tool's input_schema has it.",

@@ -233,7 +233,10 @@ class Gateway:
     ) -> types.CallToolResult | types.InputRequiredResult:
         definition = await self._find(caller, trail)
         upstream = self.upstreams[definition.server]
-        written, prepared = self._prepare(caller, definition, arguments)
+        # In a thread: a schema is a server's, and how long its check takes is up to it.
+        written, prepared = await anyio.to_thread.run_sync(
+            self._prepare, caller, definition, arguments
+        )
         trail.detail["arguments"] = written
         if prepared.overridden:
             trail.detail["overridden"] = list(prepared.overridden)
@@ -295,6 +298,13 @@ class Gateway:
     @staticmethod
     def _not_permitted(server: str, tool: str, nearest: Sequence[str]) -> Refusal:
         hint = f"nearest: {', '.join(nearest)}" if nearest else "find tools with search_tools"
+        if not server:
+            # Called directly, by a name that this list does not have.
+            return Refusal(
+                "not_permitted",
+                f"there is no tool {tool[:100]!r} in this list",
+                hint=f"call tools with call_tool, by their server and their name; {hint}",
+            )
         return Refusal(
             "not_permitted", f"there is no tool {tool!r} of {server!r} that you may use", hint=hint
         )
@@ -331,7 +341,8 @@ class Gateway:
             raise Refusal(
                 "unconfirmable",
                 f"{definition.name} may change something, and this client can't ask its user",
-                hint="use a client that supports elicitation, or let an administrator allow it",
+                hint="use a client that supports elicitation; an administrator can also set "
+                '"confirmation": {"without_elicitation": "allow"}',
             )
 
     async def _record(
@@ -341,8 +352,8 @@ class Gateway:
         logger.info(
             "call",
             extra={
-                "server": trail.server,
-                "tool": trail.tool,
+                "server": trail.server[:256],
+                "tool": trail.tool[:256],
                 "outcome": outcome,
                 "caller": caller.name,
                 "milliseconds": detail.get("milliseconds"),

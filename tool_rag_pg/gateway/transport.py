@@ -11,7 +11,8 @@ import logging
 import math
 import os
 import threading
-from collections.abc import AsyncIterator, Callable
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Any, Literal
@@ -28,7 +29,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from tool_rag_pg.errors import ToolRagError
 
-from .config import Secrets, UpstreamConfig, is_loopback
+from .config import Secrets, UpstreamConfig, is_loopback, without
 
 __all__ = [
     "NOT_SENT",
@@ -49,7 +50,9 @@ NOT_SENT = -32098
 _LOST = -32099
 # What the SDK says, with a code that servers use too, of a connection and of a stream that ended.
 _CLOSED = frozenset({"Connection closed", "SSE stream ended without a response"})
-_LINE_BYTES = 8192
+_LINE_BYTES = 2048
+# So many lines of a server's error output are logged in so many seconds; the others are counted.
+_LINES, _LINES_SECONDS = 50, 10.0
 # What is read of a refusal, to see what it is about.
 _REFUSAL_BYTES = 65_536
 
@@ -128,6 +131,7 @@ def _transport(
                 cwd=config.cwd,
             ),
             config.name,
+            secrets.of(config),
         )
     headers = {name: secrets.resolve(value) for name, value in config.headers.items()}
     if key is not None:
@@ -139,26 +143,37 @@ def _transport(
 
 
 @asynccontextmanager
-async def _started(parameters: StdioServerParameters, name: str) -> AsyncIterator[Any]:
+async def _started(
+    parameters: StdioServerParameters, name: str, hidden: Sequence[str]
+) -> AsyncIterator[Any]:
     """Start a server, and log line by line what it writes to standard error.
 
     Passed on as it is, it could steer the terminal, and would break the log.
     """
     reading, writing = os.pipe()
     with os.fdopen(writing, "w") as errors:
-        thread = threading.Thread(target=_log_lines, args=(reading, name), daemon=True)
+        thread = threading.Thread(target=_log_lines, args=(reading, name, hidden), daemon=True)
         thread.start()
         async with stdio_client(parameters, errlog=errors) as streams:
             yield streams
 
 
-def _log_lines(descriptor: int, name: str) -> None:
+def _log_lines(descriptor: int, name: str, hidden: Sequence[str]) -> None:
+    """Log what a server writes: so many lines in so long, and how many were left out."""
+    since, logged, left_out = time.monotonic(), 0, 0
     with os.fdopen(descriptor, "rb") as lines:
         # A line without an end is taken in parts: no server fills the memory.
         while line := lines.readline(_LINE_BYTES):
-            text = line.decode(errors="replace").rstrip()
-            if text:
+            if time.monotonic() - since > _LINES_SECONDS:
+                if left_out:
+                    logger.info("upstream said more", extra={"upstream": name, "lines": left_out})
+                since, logged, left_out = time.monotonic(), 0, 0
+            text = without(line.decode(errors="replace").rstrip(), hidden)
+            if text and logged < _LINES:
+                logged += 1
                 logger.info("upstream says", extra={"upstream": name, "text": text})
+            elif text:
+                left_out += 1
 
 
 @asynccontextmanager

@@ -7,6 +7,7 @@ there each key has its own, so that no request carries another person's.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -26,7 +27,7 @@ from pydantic import TypeAdapter, ValidationError
 from tool_rag_pg.errors import ToolRagError
 
 from .catalogue import list_tools
-from .config import Limits, Secrets, UpstreamConfig
+from .config import Limits, Secrets, UpstreamConfig, without
 from .transport import NO_SESSION, NOT_SENT, UpstreamUnavailable, connect, fate_of, first_line
 
 __all__ = ["CallLost", "CallTimedOut", "Upstream"]
@@ -157,7 +158,7 @@ class Upstream:
                 if isinstance(error, MCPError) and fate_of(error) != "answered":
                     self._lost(connection, error)
                 raise UpstreamUnavailable(
-                    f"{self.name} does not list its tools: {first_line(error)}",
+                    f"{self.name} does not list its tools: {_why(error)}",
                     hint="see its log",
                 ) from error
             self.title = _title(connection.client)
@@ -212,7 +213,9 @@ class Upstream:
                         raise self._timed_out(name) from None
                     fate = fate_of(error)
                     if fate == "answered":
-                        raise
+                        # It may quote what the gateway sent it.
+                        message = without(error.message, self._secrets.of(self.config))
+                        raise MCPError(error.code, message) from error
                     self._lost(connection, error)
                     # What never reached the server was no attempt; `_connection` gives up in time.
                     attempts -= fate == "lost"
@@ -252,6 +255,12 @@ class Upstream:
                 on_progress,
             )
             if isinstance(result, types.CallToolResult):
+                if (size := _size(result)) > self._limits.result_bytes:
+                    raise MCPError(
+                        types.INTERNAL_ERROR,
+                        f"the answer of {self.name}/{name} has {size:,} characters, and "
+                        f"{self._limits.result_bytes:,} are the most that pass",
+                    )
                 return result
             if result.input_requests:
                 # The gateway declares no such capability, so that none should.
@@ -438,6 +447,12 @@ class Upstream:
             self._failed(error.message)
 
     async def _heard(self, message: IncomingMessage) -> None:
+        if isinstance(message, Exception):
+            reason = without(first_line(message), self._secrets.of(self.config))[:500]
+            logger.warning(
+                "upstream answered what is no message",
+                extra={"upstream": self.name, "reason": reason},
+            )
         if isinstance(message, types.ToolListChangedNotification):
             self._on_changed()
 
@@ -468,6 +483,24 @@ class Upstream:
         while connection.users or anyio.current_time() < connection.used_at + _KEY_IDLE_SECONDS:
             await anyio.sleep(_KEY_IDLE_SECONDS / 10)
         connection.retire()
+
+
+def _why(error: BaseException) -> str:
+    """Say what is wrong with a list, and where."""
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in first["loc"]]
+        return f"{''.join(steps).lstrip('.')}: {first['msg']}"
+    return "no answer in time" if isinstance(error, TimeoutError) else first_line(error)
+
+
+def _size(result: types.CallToolResult) -> int:
+    """Return about how many characters a result has on the wire."""
+    parts = sum(
+        len(getattr(part, "text", "") or getattr(part, "data", "") or "") for part in result.content
+    )
+    structured = result.structured_content
+    return parts + (0 if structured is None else len(json.dumps(structured)))
 
 
 def _title(client: Client) -> str | None:
