@@ -196,7 +196,11 @@ def test_references(value: str) -> None:
         assert Secrets({name: "x"}).resolve(value) in ("x", f"{value.partition(' ')[0]} x")
 
 
-def test_the_command_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_says_what_is_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TOOL_RAG_KEY_SECRET", raising=False)
+
     def check(path: Path) -> tuple[int, str]:
         with pytest.raises(SystemExit) as ended:
             main(["serve", str(path), "--check"])
@@ -207,6 +211,10 @@ def test_the_command_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFi
     assert "servers: " in said
     assert "docs/gateway.md" in said
     assert check(tmp_path / "none.json")[0] == 2
+    code, said = check(write(tmp_path, {"servers": [SERVER]}))
+    assert code == 2
+    assert "TOOL_RAG_KEY_SECRET is not set" in said
+    monkeypatch.setenv("TOOL_RAG_KEY_SECRET", "s" * 64)
     code, said = check(write(tmp_path, {"servers": [SERVER]}))
     assert code == 0
     assert "is right" in said
