@@ -339,8 +339,9 @@ def test_a_tool_that_is_new_is_found_without_a_restart(
                     found = await client.call_tool("search_tools", {"query": "whistle loudly"})
                     names = [tool["name"] for tool in found.structured_content["tools"]]
                     if "whistle_loudly" in names:
-                        return
+                        break
                     await anyio.sleep(0.1)
+            assert names[0] == "whistle_loudly"
 
     run(main)
 

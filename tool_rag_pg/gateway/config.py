@@ -281,14 +281,10 @@ class Permissions(_Model):
 
     @model_validator(mode="after")
     def _store_of_mode(self) -> Permissions:
-        if (self.mode == "gatekeeper") != (self.store is not None) and self.mode != "keys":
-            raise ValueError(
-                'mode "gatekeeper" needs a store: a file or a Postgres address'
-                if self.store is None
-                else f'mode "{self.mode}" has no store'
-            )
-        if self.mode == "keys" and self.store is not None:
-            raise ValueError('mode "keys" has no store: keys are in the database of the catalogue')
+        if self.mode == "gatekeeper" and self.store is None:
+            raise ValueError('mode "gatekeeper" needs a store: a file or a Postgres address')
+        if self.mode != "gatekeeper" and self.store is not None:
+            raise ValueError(f'mode "{self.mode}" has no store; it is for "gatekeeper"')
         if (self.mode == "oauth") != (self.provider is not None):
             raise ValueError('mode "oauth" needs a provider, and no other mode has one')
         if self.store is not None and self.store_is_database:
@@ -566,7 +562,7 @@ def _clashes(config: GatewayConfig) -> Iterator[str]:
                 f"servers[{seen[server.name]}]"
             )
         seen.setdefault(server.name, place)
-        if server.forward_key and config.permissions.mode not in ("keys", "gatekeeper", "oauth"):
+        if server.forward_key and config.permissions.mode == "none":
             yield f'servers[{place}].forward_key: in permissions mode "none" no caller has a key'
     for place, tool in enumerate(config.always_on):
         if tool.partition("/")[0] not in seen:

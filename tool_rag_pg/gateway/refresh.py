@@ -54,7 +54,6 @@ class Refresher:
         self._metrics = metrics
         self._on_stored = on_stored
         self._wanted = anyio.Event()
-        self.listed = anyio.Event()
 
     def want(self) -> None:
         """List again soon."""
@@ -80,7 +79,6 @@ class Refresher:
                 seconds = min(seconds, max(pause, self._upstream.seconds_until_retry))
             else:
                 failures = 0
-            self.listed.set()
             listed_at = anyio.current_time()
             with anyio.move_on_after(seconds):
                 await self._wanted.wait()

@@ -176,7 +176,12 @@ async def _pool(
     with contextlib.closing(_database.connect(database, autocommit=True)) as connection:
         # Once, blocking: says in our own words what is wrong with the database.
         _database.check_ready(_database.read_state(connection))
-    pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
+    async with _open_pool(config, database, name) as pool:
+        yield pool
+
+
+def _open_pool(config: GatewayConfig, database: str, name: str) -> AsyncConnectionPool[Any]:
+    return AsyncConnectionPool(
         database,
         min_size=1,
         max_size=config.limits.database_connections,
@@ -186,8 +191,6 @@ async def _pool(
         open=False,
         name=name,
     )
-    async with pool:
-        yield pool
 
 
 async def _authenticator(
@@ -219,17 +222,8 @@ async def _authenticator(
         policies = FilePolicies(permissions.store, permissions.ignore)
         await policies.find("")
         return PolicyAuthenticator(policies)
-    pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
-        secrets.resolve(permissions.store),
-        min_size=1,
-        max_size=config.limits.database_connections,
-        timeout=5,
-        kwargs={"autocommit": True},
-        check=_check,
-        open=False,
-        name="policies",
-    )
-    await stack.enter_async_context(pool)
+    store = secrets.resolve(permissions.store)
+    pool = await stack.enter_async_context(_open_pool(config, store, "policies"))
     found = DatabasePolicies(pool, permissions.query, permissions.ignore)
     await found.find("")
     return PolicyAuthenticator(found)

@@ -26,6 +26,7 @@ from mcp.shared.inbound import X_MCP_HEADER_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from tool_rag_pg._arguments import find_problems
+from tool_rag_pg._identity import hide_identity
 from tool_rag_pg._provider_names import SEPARATOR
 from tool_rag_pg.errors import InvalidArgument, ToolRagError
 from tool_rag_pg.formats import provider_names, to_mcp
@@ -33,7 +34,7 @@ from tool_rag_pg.models import PermittedServer, ToolDefinition
 
 from .callers import Caller
 from .confirmation import Confirmations, Question, state_boundary
-from .service import Found, Gateway, Refusal, shown_schema
+from .service import Found, Gateway, Refusal
 
 __all__ = ["GatewayServer", "StdioCaller"]
 
@@ -338,7 +339,7 @@ class GatewayServer(Server[Any]):
         if set(known) == before:
             return
         if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            await self.events.publish(ToolsListChanged())
+            await self.tell_changed()
         else:
             await context.session.send_tool_list_changed()
 
@@ -418,7 +419,7 @@ def _document(found: Found, *, handle: str | None) -> dict[str, Any]:
             "name": hit.name,
             "title": hit.title,
             "description": hit.description,
-            "input_schema": shown_schema(hit.input_schema, hit.identity_parameters),
+            "input_schema": hide_identity(hit.input_schema, hit.identity_parameters or ()),
             "may_change_something": hit.is_action,
             "available": False if hit.server in found.unavailable else None,
             "relevance": None if hit.relevance is None else round(hit.relevance, 2),

@@ -20,7 +20,6 @@ import mcp_types as types
 from mcp import MCPError
 from mcp.shared.dispatcher import ProgressFnT
 
-from tool_rag_pg._identity import hide_identity
 from tool_rag_pg.errors import InvalidArgument, ToolRagError
 from tool_rag_pg.guards import InvalidCall, MissingIdentity, PreparedCall, prepare_call
 
@@ -360,13 +359,12 @@ class Gateway:
                 "arguments": detail.get("arguments"),
             },
         )
-        roles = None if caller.roles is None else list(caller.roles)
         try:
             await self._retriever.record_call(
                 trail.server[:256] or "-",
                 trail.tool[:256] or "-",
                 outcome,
-                roles=roles,
+                roles=caller.asks()["roles"],
                 conversation=conversation,
                 detail=_bounded(detail),
             )
@@ -383,13 +381,6 @@ def conversation_name(caller: Caller, handle: str) -> str:
     """Return what the database calls a caller's conversation: nobody else can name it."""
     text = f"{caller.name}\0{handle}"
     return "gateway " + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:40]
-
-
-def shown_schema(
-    schema: Mapping[str, Any], identity_parameters: Sequence[str] | None
-) -> dict[str, Any]:
-    """Return a tool's schema as the model sees it."""
-    return hide_identity(schema, identity_parameters or ())
 
 
 def _bounded(detail: dict[str, Any]) -> dict[str, Any]:
